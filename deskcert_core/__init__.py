@@ -1,0 +1,29 @@
+"""DeskCert's core: it decides. The flow, file by file, in the order of one trial (a test holds this list to the import contract):
+
+errors         what can go wrong, and whose fault it is
+document       one strict YAML file, with the line and column of everything in it
+schemas        a document held against its JSON Schema
+budget         steps, repeats, run time and money, before each act
+failure        one category for each failed trial, by precedence
+address        a canonical URL and its origin
+proposal       what an agent may ask for
+task           suite, environments, tasks, limits: what a run is about
+agent          what an agent sees, and the protocol it speaks
+effect         what a proposal would hit in the page, and the labels that follow
+policy         allowed, approval_required or blocked: rules and engine
+execution      the browser, as the core sees it
+approval       the question to a person, and the answer
+evidence       what is written down, before and after each act
+evaluation     assertions judged from evidence alone
+score          one card for each trial, one for the suite
+gate           one act or one request, from proposal to verdict, without I/O
+report         what a reporter is given
+plugins        how strangers' code is found, checked and loaded
+loading        files become a resolved suite
+judging        a run folder becomes scorecards and reports
+session        the imperative shell: runs the gate with real drivers
+api            the public door: data and protocols
+testing        the public door: the conformance kit
+"""
+
+__version__ = "0.1.0"
