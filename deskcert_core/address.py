@@ -59,7 +59,7 @@ def parse(text: str, base: str | None = None) -> Address:
         raise ValueError("a URL with a user name or password in it")
     scheme = url.protocol.rstrip(":")
     port = int(url.port) if url.port else DEFAULT_PORT.get(scheme)
-    query = tuple(ada_url.parse_search_params(url.search.removeprefix("?")))
+    query = tuple(ada_url.URLSearchParams(url.search.removeprefix("?")).items())
     return Address(href=url.href, origin=Origin(scheme=scheme, host=url.hostname, port=port), path=url.pathname, query=query)
 
 
