@@ -102,11 +102,12 @@ class Grounding:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """One request as the policy sees it. `fields` are the decoded pairs of a form or multipart body, UNKNOWN if there is a body that cannot be read,
-    None if there is no body or it is no form. `headers` are lower-case names of a short list. `navigation` is true for a document load."""
+    None if there is no body or it is no form; a value of None is one that is not known beforehand (a password, a file) and policy reads it as unknown.
+    `navigation` is true for a load of the top document (Sec-Fetch-Dest: document)."""
 
     method: str
     address: Address
-    fields: tuple[tuple[str, str], ...] | Unknown | None = None
+    fields: tuple[tuple[str, str | None], ...] | Unknown | None = None
     content_type: str = ""
     body_size: int | None = 0
     kind: Literal["http", "websocket"] = "http"

@@ -47,7 +47,7 @@ def encodings(value: str) -> set[bytes]:
     for lead in range(3):
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
             coded = encode(b"\0" * lead + raw)
-            inner = coded[(lead * 8 + 5) // 6 : len(coded) - (4 if (lead + len(raw)) % 3 else 0)]
+            inner = coded[(lead * 8 + 5) // 6 : (lead + len(raw)) * 8 // 6]
             if len(inner) >= SHORTEST:
                 found.add(inner)
     return found

@@ -91,7 +91,7 @@ class RunFolder:
 
     @property
     def run_id(self) -> str:
-        return self.path.resolve().name
+        return str(self.manifest.get("run_id", self.path.name))
 
     # -- writing
     def journal(self, task_id: str, trial: int) -> JournalWriter:
