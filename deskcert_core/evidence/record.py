@@ -107,13 +107,15 @@ class Resulted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requested:
-    """One request at the gate, decided before it left. `own` means the act's own navigation or write; `body` is a blob digest."""
+    """One request at the gate, decided before it left. `own` means the act's own navigation or write, `let_go` that it could leave
+    (allowed, granted or approved); `body` is a blob digest."""
 
     step: int
     number: int
     request: Request
     decision: Decision
     own: bool
+    let_go: bool
     granted: bool = False
     body: str | None = None
 

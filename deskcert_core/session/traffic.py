@@ -1,0 +1,159 @@
+"""The session's side of the request gate: every request of every page is decided and recorded here before it may leave."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from deskcert_core.approval import Approval
+from deskcert_core.effect import Request
+from deskcert_core.evidence.record import Answered, Note, Requested
+from deskcert_core.evidence.store import JournalWriter, RunFolder
+from deskcert_core.execution import Verdict
+from deskcert_core.gate import Grant, NeedApproval, NeedVerdicts, RequestOutcome, request_gate
+from deskcert_core.plugins.hooks import RequestSeenByHook
+from deskcert_core.policy.rules import Decision, Policy, Status
+from deskcert_core.session.desk import Desk
+
+__all__ = ["Asker", "OpenTraffic", "PageTraffic", "SessionTraffic", "Window"]
+
+Asker = Callable[[NeedApproval, int], Awaitable[Approval]]
+
+
+@dataclass(slots=True)
+class Window:
+    """The step that is being executed. Opened with what the act may send, closed when the page has settled."""
+
+    step: int
+    agent: bool
+    grant: Grant
+
+
+class PageSide(Protocol):
+    """What answers for one page."""
+
+    async def decide(self, request: Request, body: bytes | None) -> tuple[int, Verdict]: ...
+
+    def answered(self, number: int, status: int | None) -> None: ...
+
+
+class PageTraffic:
+    """One trial's page. `refused` holds the outcomes of the act's own refused requests since the window was opened."""
+
+    def __init__(self, *, policy: Policy, journal: JournalWriter, folder: RunFolder, desk: Desk, ask: Asker) -> None:
+        self._policy, self._journal, self._folder, self._desk, self._ask = policy, journal, folder, desk, ask
+        self._window: Window | None = None
+        self._step = self._number = self._held = 0
+        self._free = asyncio.Event()
+        self._free.set()
+        self.refused: list[RequestOutcome] = []
+
+    def open(self, step: int, *, agent: bool, grant: Grant) -> None:
+        self._window, self._step, self.refused = Window(step=step, agent=agent, grant=grant), step, []
+
+    def close(self) -> None:
+        self._window = None
+
+    async def free(self) -> None:
+        """Until no request is held for an approval."""
+        await self._free.wait()
+
+    async def decide(self, request: Request, body: bytes | None) -> tuple[int, Verdict]:
+        self._number += 1
+        number, window = self._number, self._window
+        outcome = await self._outcome(request, number, window)
+        own = window is not None and window.agent and (request.navigation or request.writes)
+        if outcome.granted and window:
+            window.grant = window.grant.without(request)
+        if own and not outcome.go:
+            self.refused.append(outcome)
+        text = self._folder.text_blob(body.decode("utf-8", "replace")) if body and isinstance(request.fields, tuple) else None
+        self._journal.append(
+            Requested(step=self._step, number=number, request=request, decision=outcome.decision, own=own, let_go=outcome.go, granted=outcome.granted, body=text),
+            sync=request.writes,
+        )
+        return number, Verdict(allow=outcome.go, reason=outcome.decision.reason)
+
+    def answered(self, number: int, status: int | None) -> None:
+        self._journal.append(Answered(number=number, status=status))
+
+    async def _outcome(self, request: Request, number: int, window: Window | None) -> RequestOutcome:
+        grant = window.grant if window else Grant()
+        asking = request_gate(self._policy, request, grant, may_ask=window is not None and window.agent)
+        try:
+            question = next(asking)
+            while True:
+                match question:
+                    case NeedVerdicts():
+                        seen = RequestSeenByHook(request=request, decision=question.decision)
+                        question = asking.send(self._desk.request_verdicts(seen))
+                    case NeedApproval():
+                        question = asking.send(await self._hold(question, number))
+                    case _:
+                        raise TypeError(f"the request gate asked {question!r}")
+        except StopIteration as done:
+            outcome: RequestOutcome = done.value
+            return outcome
+
+    async def _hold(self, question: NeedApproval, number: int) -> Approval:
+        self._held += 1
+        self._free.clear()
+        try:
+            return await self._ask(question, number)
+        finally:
+            self._held -= 1
+            if not self._held:
+                self._free.set()
+
+
+class OpenTraffic:
+    """A page of the harness itself (log-in, session check, canary): only the hosts are decided. Goes to run.jsonl, without bodies."""
+
+    def __init__(self, *, name: str, policy: Policy, journal: JournalWriter) -> None:
+        self._name, self._policy, self._journal, self._number = name, policy, journal, 0
+        self.seen = 0
+
+    async def decide(self, request: Request, body: bytes | None) -> tuple[int, Verdict]:
+        self.seen += 1
+        self._number += 1
+        blocked = any(p.covers(request.address.origin) for p in self._policy.domains.blocked)
+        listed = (*self._policy.domains.allowed, *self._policy.domains.approval_required)
+        allow = request.kind == "http" and not blocked and any(p.covers(request.address.origin) for p in listed)
+        self._journal.append(Note(what=f"{self._name}_request", detail={"method": request.method, "url": bare_url(request), "allowed": allow}), sync=True)
+        return self._number, Verdict(allow=allow, reason="" if allow else "not in the policy's domains")
+
+    def answered(self, number: int, status: int | None) -> None:
+        self._journal.append(Note(what=f"{self._name}_response", detail={"number": number, "status": status}))
+
+
+class SessionTraffic:
+    """The one `Traffic` of a run: sends each request to its page. A request of no page is the browser's own: recorded, refused, nobody's fault."""
+
+    def __init__(self, journal: JournalWriter) -> None:
+        self._journal, self.pages = journal, dict[str, PageSide]()
+
+    async def decide(self, page: str, request: Request, body: bytes | None) -> tuple[int, Verdict]:
+        side = self.pages.get(page)
+        if side is not None:
+            return await side.decide(request, body)
+        self._journal.append(Note(what="browser_request", detail={"method": request.method, "url": bare_url(request), "page": page}))
+        return 0, Verdict(allow=False, reason="no trial's request")
+
+    def answered(self, page: str, number: int, status: int | None) -> None:
+        if side := self.pages.get(page):
+            side.answered(number, status)
+
+
+def bare_url(request: Request) -> str:
+    """The address without its query: log-in links carry tokens there."""
+    return f"{request.address.origin}{request.address.path}"
+
+
+def blocked(outcome: RequestOutcome) -> bool:
+    return outcome.decision.status is Status.BLOCKED
+
+
+def reason_of(decision: Decision) -> str:
+    return f"{decision.reason} ({decision.matched_rule}{', ' + decision.line if decision.line else ''})"
