@@ -4,17 +4,19 @@ errors         what can go wrong, and whose fault it is
 document       one strict YAML file, with the line and column of everything in it
 schemas        a document held against its JSON Schema
 budget         steps, repeats, run time and money, before each act
-failure        one category for each failed trial, by precedence
 address        a canonical URL and its origin
 proposal       what an agent may ask for
 task           suite, environments, tasks, limits: what a run is about
 agent          what an agent sees, and the protocol it speaks
+wire           the words between DeskCert and the agent's process
 effect         what a proposal would hit in the page, and the labels that follow
 policy         allowed, approval_required or blocked: rules and engine
 execution      the browser, as the core sees it
 approval       the question to a person, and the answer
 evidence       what is written down, before and after each act
+trial          a journal read back as evidence
 evaluation     assertions judged from evidence alone
+failure        one category for each failed trial, by precedence
 score          one card for each trial, one for the suite
 gate           one act or one request, from proposal to verdict, without I/O
 report         what a reporter is given
