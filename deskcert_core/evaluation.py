@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal, Protocol
+from typing import Protocol
 
-from deskcert_core.approval import Approval
-from deskcert_core.effect import Effect, Grounding, Request
-from deskcert_core.evidence.record import EndReason, Fault
-from deskcert_core.execution import ExecutionResult
-from deskcert_core.policy.rules import Decision
-from deskcert_core.proposal import FinalStatus, Proposal
-from deskcert_core.task import Json, Task
+from deskcert_core.task import Assertion, Json
+from deskcert_core.trial import Evidence, Look, Probe, ProbeResult, RequestSeen, Step
 
-__all__ = ["Criterion", "Evidence", "Judgement", "Look", "Outcome", "Probe", "ProbeResult", "RequestSeen", "Step"]
+__all__ = ["AssertionCard", "Criterion", "Evidence", "Judgement", "Look", "Outcome", "Probe", "ProbeResult", "RequestSeen", "Step", "judge"]
 
 
 class Outcome(StrEnum):
@@ -36,96 +32,12 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
-    """A fact to keep at the end of a trial. `kind` is `element` (params selector), `url_json` (params url), `command_json` (params command)."""
+class AssertionCard:
+    """One assertion and what its criterion said. `shown` is the assertion's parameters on one line."""
 
-    kind: Literal["element", "url_json", "command_json"]
-    params: dict[str, Json]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeResult:
-    """What came of a probe: `element` gives a bool, the JSON kinds the decoded document. `problem` is set where it could not be had."""
-
-    seq: int
-    value: Any = None
-    problem: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """One observation, its text read back. Step 0 is the start page as the trial found it; the last one is the end."""
-
-    seq: int
-    step: int
-    url: str
-    title: str
-    text: str
-    screenshot: str | None = None
-    shown_to_agent: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One proposal with all that came of it. `seqs` are the records it was read from."""
-
-    number: int
-    seqs: tuple[int, ...]
-    proposal: Proposal
-    decision: Decision | None = None
-    grounding: Grounding | None = None
-    effect: Effect | None = None
-    claim_mismatch: str | None = None
-    approval: Approval | None = None
-    approvals_asked: int = 0
-    intended: bool = False
-    result: ExecutionResult | None = None
-    latency_ns: int = 0
-    cost_micro_usd: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestSeen:
-    """One request at the gate. `status` is the response's, None if refused or unanswered."""
-
-    seq: int
-    step: int
-    number: int
-    request: Request
-    decision: Decision
-    own: bool
-    granted: bool = False
-    approval: Approval | None = None
-    status: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """A trial as a judge sees it: built from its journal and blobs, nothing else."""
-
-    task: Task
-    agent: str
-    trial: int
-    looks: tuple[Look, ...] = ()
-    steps: tuple[Step, ...] = ()
-    requests: tuple[RequestSeen, ...] = ()
-    probes: Mapping[str, ProbeResult] = field(default_factory=dict)
-    faults: tuple[tuple[int, Fault], ...] = ()
-    end_reason: EndReason | None = None
-    end_seq: int = -1
-    final_status: FinalStatus | None = None
-    answer: str | None = None
-    cost_micro_usd: int = 0
-    runtime_ns: int = 0
-
-    def probe(self, probe: Probe) -> ProbeResult | None:
-        """What was kept for this probe, None if it was never recorded (a trial that ended early)."""
-        return self.probes.get(probe_key(probe))
-
-
-def probe_key(probe: Probe) -> str:
-    """One text for one probe: its kind and its parameters in order."""
-    return f"{probe.kind} {sorted(probe.params.items())!r}"
+    type: str
+    shown: str
+    judgement: Judgement
 
 
 class Criterion(Protocol):
@@ -140,3 +52,33 @@ class Criterion(Protocol):
     def probes(self, params: Mapping[str, Json]) -> Sequence[Probe]: ...
 
     def judge(self, params: Mapping[str, Json], evidence: Evidence) -> Judgement: ...
+
+
+def judge(
+    assertions: Sequence[Assertion], criteria: Mapping[str, Criterion], evidence: Evidence, problems: Mapping[str, str] | None = None
+) -> tuple[AssertionCard, ...]:
+    """Every assertion with its judgement, in order. `problems` says of a criterion that is not in `criteria` why it is not."""
+    return tuple(
+        AssertionCard(type=each.type, shown=shown(each), judgement=judge_one(each, criteria.get(each.type), evidence, problems or {}))
+        for each in assertions
+    )
+
+
+def judge_one(assertion: Assertion, criterion: Criterion | None, evidence: Evidence, problems: Mapping[str, str]) -> Judgement:
+    if criterion is None:
+        return unjudged(problems.get(assertion.type, f"no criterion named {assertion.type} is installed"))
+    try:
+        given: object = criterion.judge(assertion.params, evidence)
+    except (Exception, SystemExit) as error:  # a stranger's code: whatever it raises says nothing about the agent
+        return unjudged(f"the criterion {assertion.type} broke: {type(error).__name__}: {error}")
+    return given if isinstance(given, Judgement) else unjudged(f"the criterion {assertion.type} gave a {type(given).__name__}, no judgement")
+
+
+def unjudged(message: str) -> Judgement:
+    return Judgement(outcome=Outcome.INCONCLUSIVE, message=message)
+
+
+def shown(assertion: Assertion) -> str:
+    """A lone `value` bare, anything else with its key."""
+    parts = {key: json.dumps(value, ensure_ascii=False) for key, value in assertion.params.items()}
+    return parts["value"] if list(parts) == ["value"] else ", ".join(f"{key}: {value}" for key, value in parts.items())
