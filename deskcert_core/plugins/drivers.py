@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, distributions, entry_points
@@ -18,7 +17,7 @@ from importlib.metadata import EntryPoint, distributions, entry_points
 from deskcert_core.errors import PluginError
 from deskcert_core.plugins.groups import API_VERSION, Group, group
 
-__all__ = ["Found", "Loaded", "canonical", "find", "get", "load", "names", "pick"]
+__all__ = ["Found", "Loaded", "canonical", "find", "get", "load", "names", "one_line", "pick"]
 
 OURS = "deskcert"
 ALLOW = "DESKCERT_PLUGINS"
@@ -109,6 +108,11 @@ def canonical(distribution: str) -> str:
     return re.sub(r"[-_.]+", "-", distribution).lower()
 
 
+def one_line(error: BaseException) -> str:
+    """An exception as one line for people, whatever its text holds."""
+    return _short(f"{type(error).__name__}: {error}")
+
+
 def _catalog(kind: Group) -> list[Found]:
     plain = [_found(kind, point) for point in _entry_points(kind.name)]
     done = []
@@ -144,8 +148,8 @@ def _entry_points(group_name: str) -> list[EntryPoint]:
                 _ = distribution.entry_points
             except Exception as cause:
                 place = getattr(distribution, "_path", distribution)
-                raise PluginError(f"the metadata of {place} cannot be read: {_line(cause)}", hint="reinstall or remove it") from cause
-        raise PluginError(f"the metadata of the installed distributions cannot be read: {_line(error)}") from error
+                raise PluginError(f"the metadata of {place} cannot be read: {one_line(cause)}", hint="reinstall or remove it") from cause
+        raise PluginError(f"the metadata of the installed distributions cannot be read: {one_line(error)}") from error
 
 
 def _import(found: Found) -> tuple[object, tuple[str, ...]]:
@@ -164,7 +168,7 @@ def _import(found: Found) -> tuple[object, tuple[str, ...]]:
     except SystemExit as left:
         raise _broken(found, f"called exit({left.code!r}) at import", printed) from left
     except BaseException as error:  # also AssertionError, which stevedore lets through, and the panics of native modules
-        raise _broken(found, f"cannot be imported: {_line(error)}", printed) from error
+        raise _broken(found, f"cannot be imported: {one_line(error)}", printed) from error
     finally:
         ExtensionManager.ENTRY_POINT_CACHE.pop(found.group, None)
     return manager.extensions[0].plugin, _notes(found, printed)
@@ -185,20 +189,22 @@ def _notes(found: Found, printed: list[str]) -> tuple[str, ...]:
 
 @contextmanager
 def _quiet(printed: list[str]) -> Iterator[None]:
-    """Keep what is written to file descriptors 1 and 2 out of our output. On the descriptors, not on sys.stdout: a logging
-    handler made at import would keep a replaced stream for ever, and a child process would not see it."""
-    with tempfile.TemporaryFile() as sink:
-        saved = {fd: os.dup(fd) for fd in (1, 2) if _is_open(fd)}
-        _flush()
-        try:
-            for fd in saved:
+    """Keep what is written to file descriptors 1 and 2 out of our output, also by child processes. sys.stdout and sys.stderr stand on
+    the descriptors meanwhile, so that a logging handler made at import is left with a stream that works."""
+    with tempfile.TemporaryFile() as sink, ExitStack() as stack:
+        for fd, redirect in ((1, redirect_stdout), (2, redirect_stderr)):
+            if _is_open(fd):
+                copy = os.dup(fd)
+                stack.callback(os.close, copy)
+                stack.callback(os.dup2, copy, fd)
+                stream = open(fd, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+                stack.callback(stream.flush)
+                stack.enter_context(redirect(stream))
                 os.dup2(sink.fileno(), fd)
+        try:
             yield
         finally:
-            _flush()
-            for fd, copy in saved.items():
-                os.dup2(copy, fd)
-                os.close(copy)
+            stack.close()
             sink.seek(0)
             text = sink.read(100_000).decode("utf-8", "replace")
             printed.extend([_short(text)] if text.strip() else [])
@@ -210,16 +216,6 @@ def _is_open(fd: int) -> bool:
     except OSError:
         return False
     return True
-
-
-def _flush() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None and not stream.closed:
-            stream.flush()
-
-
-def _line(error: BaseException) -> str:
-    return _short(f"{type(error).__name__}: {error}")
 
 
 def _short(text: str) -> str:
