@@ -39,7 +39,7 @@ class LastResult:
     """How the agent's last proposal ended. `status` is the execution's; `decision` the policy's; `message` is for the model."""
 
     status: Literal["success", "error", "not_executed", "timeout", "outcome_unknown"]
-    decision: Literal["allowed", "approval_required", "blocked"]
+    decision: str
     message: str = ""
 
 

@@ -38,11 +38,11 @@ class JournalWriter:
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
         sync_folder(path.parent)
         self._scrubber, self._clock, self._start = scrubber, clock, clock()
-        self._seq, self._prev, self._broken = 0, chain.genesis(name), False
+        self._seq, self._prev, self.broken = 0, chain.genesis(name), False
 
     def append(self, body: Body, *, sync: bool = False) -> int:
         """Write one record; with `sync` it is on the disk when this returns. Gives its sequence number. Raises StoreError."""
-        if self._broken:
+        if self.broken:
             raise StoreError("the journal is broken: an earlier write failed")
         line = Line(seq=self._seq, prev=self._prev, t_ns=self._clock() - self._start, body=body)
         raw = self._scrubber.scrub(encode(line))
@@ -51,7 +51,7 @@ class JournalWriter:
             if sync:
                 os.fsync(self._fd)
         except OSError as error:
-            self._broken = True
+            self.broken = True
             raise StoreError(f"evidence cannot be written: {error}") from error
         self._seq, self._prev = self._seq + 1, chain.link(raw)
         return line.seq
@@ -112,6 +112,10 @@ class RunFolder:
     def text_blob(self, text: str) -> str:
         return self.blob(self._scrubber.scrub(text.encode("utf-8", "replace")))
 
+    def scrub_text(self, text: str) -> str:
+        """The text as it may be shown to an agent: known secrets replaced by their handles."""
+        return self._scrubber.text(text)
+
     def write_manifest(self, manifest: dict[str, Any], suite: Suite, policy: Policy) -> None:
         """The manifest and what was resolved, as blobs. Written before the first trial."""
         inputs = {"suite": self._data_blob(suite), "policy": self._data_blob(policy)}
@@ -148,7 +152,7 @@ class RunFolder:
     def run_lines(self) -> tuple[Line, ...]:
         return self._read(self.path / "run.jsonl", f"{self.run_id}/run")
 
-    def bytes(self, digest: str) -> bytes:
+    def data(self, digest: str) -> bytes:
         """A blob, held against its digest. Raises EvidenceError."""
         try:
             data = self._blob(digest).read_bytes()
@@ -159,7 +163,7 @@ class RunFolder:
         return data
 
     def text(self, digest: str) -> str:
-        return self.bytes(digest).decode("utf-8", "replace")
+        return self.data(digest).decode("utf-8", "replace")
 
     # -- inside
     def _name(self, task_id: str, trial: int) -> str:
@@ -172,7 +176,7 @@ class RunFolder:
         return self.blob(self._scrubber.scrub(msgspec.json.encode(value, order="deterministic")))
 
     def _input(self, name: str) -> bytes:
-        return self.bytes(self.manifest["inputs"][name])
+        return self.data(self.manifest["inputs"][name])
 
     def _read(self, path: Path, name: str) -> tuple[Line, ...]:
         try:

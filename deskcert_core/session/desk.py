@@ -10,8 +10,7 @@ from typing import Protocol
 
 from deskcert_core.approval import Approval, ApprovalRequest, Approver
 from deskcert_core.effect import Grounding
-from deskcert_core.gate import Tightening
-from deskcert_core.plugins.hooks import ActSeen, Hooks, RequestSeenByHook
+from deskcert_core.plugins.hooks import Hooks
 from deskcert_core.policy.rules import Approvals
 from deskcert_core.proposal import Proposal
 
@@ -36,19 +35,13 @@ class Waited:
 class Desk:
     """One per run. The approver is asked one question at a time, whatever runs at once."""
 
-    def __init__(self, *, hooks: Hooks, classifiers: Sequence[tuple[str, Classifier]], approver: Approver, rules: Approvals) -> None:
-        self._hooks, self._classifiers, self._approver, self._rules = hooks, classifiers, approver, rules
+    def __init__(self, *, hooks: Hooks, classifiers: Sequence[Classifier], approver: Approver, rules: Approvals) -> None:
+        self.hooks, self._classifiers, self._approver, self._rules = hooks, classifiers, approver, rules
         self._turn = asyncio.Lock()
 
     def labels(self, proposal: Proposal, grounding: Grounding) -> frozenset[str]:
         """What the policy's classifiers add. An exception is not an answer: it goes up and ends the trial as the harness's fault."""
-        return frozenset[str]().union(*(classifier.classify(proposal, grounding) for _, classifier in self._classifiers))
-
-    def act_verdicts(self, seen: ActSeen) -> tuple[Tightening, ...]:
-        return self._hooks.verdicts(seen)
-
-    def request_verdicts(self, seen: RequestSeenByHook) -> tuple[Tightening, ...]:
-        return self._hooks.request_verdicts(seen)
+        return frozenset[str]().union(*(classifier.classify(proposal, grounding) for classifier in self._classifiers))
 
     async def approve(self, request: ApprovalRequest, waited: Waited) -> Approval:
         """The approver's answer, or why there is none. Never raises, never waits longer than the policy says."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,21 +12,17 @@ from deskcert_core.effect import Request
 from deskcert_core.evidence.record import Answered, Note, Requested
 from deskcert_core.evidence.store import JournalWriter, RunFolder
 from deskcert_core.execution import Verdict
-from deskcert_core.gate import Grant, NeedApproval, NeedVerdicts, RequestOutcome, request_gate
-from deskcert_core.plugins.hooks import RequestSeenByHook
+from deskcert_core.gate import Grant, RequestOutcome
 from deskcert_core.policy.rules import Decision, Policy, Status
-from deskcert_core.session.desk import Desk
+from deskcert_core.session.act import ActDesk
 
-__all__ = ["Asker", "OpenTraffic", "PageTraffic", "SessionTraffic", "Window"]
-
-Asker = Callable[[NeedApproval, int], Awaitable[Approval]]
+__all__ = ["OpenTraffic", "PageTraffic", "SessionTraffic", "Window"]
 
 
 @dataclass(slots=True)
 class Window:
     """The step that is being executed. Opened with what the act may send, closed when the page has settled."""
 
-    step: int
     agent: bool
     grant: Grant
 
@@ -42,19 +38,24 @@ class PageSide(Protocol):
 class PageTraffic:
     """One trial's page. `refused` holds the outcomes of the act's own refused requests since the window was opened."""
 
-    def __init__(self, *, policy: Policy, journal: JournalWriter, folder: RunFolder, desk: Desk, ask: Asker) -> None:
-        self._policy, self._journal, self._folder, self._desk, self._ask = policy, journal, folder, desk, ask
+    def __init__(self, *, desk: ActDesk, folder: RunFolder) -> None:
+        self._desk, self._folder = desk, folder
         self._window: Window | None = None
-        self._step = self._number = self._held = 0
+        self._number = self._held = 0
         self._free = asyncio.Event()
         self._free.set()
         self.refused: list[RequestOutcome] = []
 
-    def open(self, step: int, *, agent: bool, grant: Grant) -> None:
-        self._window, self._step, self.refused = Window(step=step, agent=agent, grant=grant), step, []
+    def open(self, *, agent: bool, grant: Grant) -> None:
+        """An act begins: the agent's, or (`agent` false) the harness's own opening of the start page."""
+        self._window, self.refused = Window(agent=agent, grant=grant), []
 
     def close(self) -> None:
         self._window = None
+
+    @property
+    def holding(self) -> bool:
+        return self._held > 0
 
     async def free(self) -> None:
         """Until no request is held for an approval."""
@@ -63,45 +64,35 @@ class PageTraffic:
     async def decide(self, request: Request, body: bytes | None) -> tuple[int, Verdict]:
         self._number += 1
         number, window = self._number, self._window
-        outcome = await self._outcome(request, number, window)
-        own = window is not None and window.agent and (request.navigation or request.writes)
-        if outcome.granted and window:
-            window.grant = window.grant.without(request)
+        agents = window is not None and window.agent
+        grant = window.grant if window else Grant()
+        if window and grant.covers(request):
+            window.grant = grant.without(request)  # used up before anything is awaited: two requests never share one grant
+        outcome = await self._desk.decide_request(request, number, grant, may_ask=agents, hold=self._hold)
+        own = agents and (request.navigation or request.writes)
         if own and not outcome.go:
             self.refused.append(outcome)
-        text = self._folder.text_blob(body.decode("utf-8", "replace")) if body and isinstance(request.fields, tuple) else None
-        self._journal.append(
-            Requested(step=self._step, number=number, request=request, decision=outcome.decision, own=own, let_go=outcome.go, granted=outcome.granted, body=text),
-            sync=request.writes,
-        )
+        self._record(request, number, outcome, own, body)
         return number, Verdict(allow=outcome.go, reason=outcome.decision.reason)
 
     def answered(self, number: int, status: int | None) -> None:
-        self._journal.append(Answered(number=number, status=status))
+        self._desk.journal.append(Answered(number=number, status=status))
 
-    async def _outcome(self, request: Request, number: int, window: Window | None) -> RequestOutcome:
-        grant = window.grant if window else Grant()
-        asking = request_gate(self._policy, request, grant, may_ask=window is not None and window.agent)
-        try:
-            question = next(asking)
-            while True:
-                match question:
-                    case NeedVerdicts():
-                        seen = RequestSeenByHook(request=request, decision=question.decision)
-                        question = asking.send(self._desk.request_verdicts(seen))
-                    case NeedApproval():
-                        question = asking.send(await self._hold(question, number))
-                    case _:
-                        raise TypeError(f"the request gate asked {question!r}")
-        except StopIteration as done:
-            outcome: RequestOutcome = done.value
-            return outcome
+    def _record(self, request: Request, number: int, outcome: RequestOutcome, own: bool, body: bytes | None) -> None:
+        """On the disk before the request may leave, if it writes. Bodies are kept where they are text that policy could read."""
+        text = self._folder.text_blob(body.decode("utf-8", "replace")) if body and isinstance(request.fields, tuple) else None
+        self._desk.journal.append(
+            Requested(
+                step=self._desk.step, number=number, request=request, decision=outcome.decision, own=own, let_go=outcome.go, granted=outcome.granted, body=text,
+            ),
+            sync=request.writes,
+        )
 
-    async def _hold(self, question: NeedApproval, number: int) -> Approval:
+    async def _hold(self, asking: Awaitable[Approval]) -> Approval:
         self._held += 1
         self._free.clear()
         try:
-            return await self._ask(question, number)
+            return await asking
         finally:
             self._held -= 1
             if not self._held:
@@ -113,7 +104,7 @@ class OpenTraffic:
 
     def __init__(self, *, name: str, policy: Policy, journal: JournalWriter) -> None:
         self._name, self._policy, self._journal, self._number = name, policy, journal, 0
-        self.seen = 0
+        self.seen = self.let_go = 0
 
     async def decide(self, request: Request, body: bytes | None) -> tuple[int, Verdict]:
         self.seen += 1
@@ -121,6 +112,7 @@ class OpenTraffic:
         blocked = any(p.covers(request.address.origin) for p in self._policy.domains.blocked)
         listed = (*self._policy.domains.allowed, *self._policy.domains.approval_required)
         allow = request.kind == "http" and not blocked and any(p.covers(request.address.origin) for p in listed)
+        self.let_go += allow
         self._journal.append(Note(what=f"{self._name}_request", detail={"method": request.method, "url": bare_url(request), "allowed": allow}), sync=True)
         return self._number, Verdict(allow=allow, reason="" if allow else "not in the policy's domains")
 
