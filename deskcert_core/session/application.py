@@ -40,7 +40,7 @@ class Application:
             return
         if await answers(serve.url):
             raise UnavailableError(f"something already answers at {serve.url}", hint="stop it, or choose another port in the suite")
-        self._log = tempfile.TemporaryFile()
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop()
         self._process = await spawn(serve.command, self._root, self._env, self._log)
         await self._wait(serve)
 

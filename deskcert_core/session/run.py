@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
+from typing import Literal, cast
 
 from deskcert_core import __version__
 from deskcert_core.approval import Approver
@@ -36,6 +36,7 @@ from deskcert_core.task import AgentPlan, Task
 
 __all__ = ["RunOptions", "run_suite"]
 
+RunReason = Literal["finished", "interrupted", "fault"]
 CANARY = "http://canary.deskcert.invalid/"
 
 
@@ -102,7 +103,7 @@ class Run:
                 self.watch(Progress(kind="trial", text=task.goal, task_id=task.id, trial=number, number=place, total=len(todo)))
                 await self.crew.trial(task, number)
 
-        reason = "fault"
+        reason: RunReason = "fault"
         try:
             async with asyncio.TaskGroup() as group:
                 for place, (task, number) in enumerate(todo, 1):
@@ -116,12 +117,11 @@ class Run:
         finally:
             await self._end(reason)
 
-    async def _end(self, reason: str) -> None:
+    async def _end(self, reason: RunReason) -> None:
         await self.crew.close()
-        how = "finished" if reason == "finished" else "interrupted" if reason == "interrupted" else "fault"
-        for problem in self.crew.desk.hooks.run_ended(RunSeen(run_id=self.run_id, reason=how, trials=self.ran)):
+        for problem in self.crew.desk.hooks.run_ended(RunSeen(run_id=self.run_id, reason=reason, trials=self.ran)):
             self.journal.append(Note(what="hook_problem", detail={"message": problem}))
-        self.journal.append(RunEnded(reason=how, trials=self.ran), sync=True)
+        self.journal.append(RunEnded(reason=reason, trials=self.ran), sync=True)
 
     def say(self, text: str) -> None:
         self.watch(Progress(kind="run", text=text))

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Literal
 
 from deskcert_core.agent import Brief, LastResult, Observation
 from deskcert_core.budget import Limits, Spent
@@ -238,10 +239,10 @@ class Trial:
             return self.stop_or_tell(self.policy.on_denied, "denied", text, Status.APPROVAL_REQUIRED)
         return LastResult(status=result.status, decision=outcome.decision.status.value, message=result.message)
 
-    def stop_or_tell(self, how: str, reason: str, message: str, status: Status) -> LastResult | TrialEnded:
+    def stop_or_tell(self, how: str, reason: Literal["blocked", "denied"], message: str, status: Status) -> LastResult | TrialEnded:
         if how == "tell_agent":
             return LastResult(status="not_executed", decision=status.value, message=message)
-        return TrialEnded(reason="blocked" if reason == "blocked" else "denied", message=message)
+        return TrialEnded(reason=reason, message=message)
 
     def progress(self, number: int, proposal: Proposal) -> Progress:
         what = proposal.target or proposal.url or proposal.final_status or ""
