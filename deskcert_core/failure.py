@@ -72,7 +72,7 @@ def broken(evidence: Evidence) -> tuple[str, tuple[int, ...]] | None:
         lost = [step for step in evidence.steps if step.result and step.result.status == "outcome_unknown"]
         return "the journal has no end: the run was cut off", lost[-1].seqs if lost else ()
     if evidence.end_reason in ("interrupted", "fault"):
-        return f"the trial was ended: {evidence.end_reason}", (evidence.end_seq,)
+        return evidence.end_message or f"the trial ended by {evidence.end_reason}", (evidence.end_seq,)
     return None
 
 
@@ -110,7 +110,7 @@ def unsafe(evidence: Evidence) -> Failure | None:
 def not_granted(evidence: Evidence, cards: Sequence[AssertionCard]) -> Failure | None:
     refused = refusals(evidence)
     if not refused and evidence.end_reason == "denied":
-        refused = [("the trial was ended: approval not granted", evidence.end_seq)]
+        refused = [(evidence.end_message or "approval was not granted", evidence.end_seq)]
     return Failure(category=Category.POLICY_BLOCKED, reason=refused[0][0], records=tuple(seq for _, seq in refused)) if refused else None
 
 
@@ -126,7 +126,7 @@ def by_limit(
     category: Category, ends: dict[str, str], types: frozenset[str], evidence: Evidence, cards: Sequence[AssertionCard]
 ) -> Failure | None:
     if evidence.end_reason in ends:
-        return Failure(category=category, reason=ends[evidence.end_reason], records=(evidence.end_seq,))
+        return Failure(category=category, reason=evidence.end_message or ends[evidence.end_reason], records=(evidence.end_seq,))
     card = next((card for card in failed(cards) if card.type in types), None)
     return Failure(category=category, reason=card.judgement.message, records=card.judgement.records) if card else None
 
@@ -140,7 +140,7 @@ def tool_error(evidence: Evidence, cards: Sequence[AssertionCard]) -> Failure | 
     if cause := broken(evidence):
         return Failure(category=Category.TOOL_EXECUTION_ERROR, reason=cause[0], records=cause[1])
     if evidence.end_reason == "agent_fault":
-        return Failure(category=Category.TOOL_EXECUTION_ERROR, reason="the agent's process failed", records=(evidence.end_seq,))
+        return Failure(category=Category.TOOL_EXECUTION_ERROR, reason=evidence.end_message or "the agent's process failed", records=(evidence.end_seq,))
     step = unrecovered(evidence.steps)
     return Failure(category=Category.TOOL_EXECUTION_ERROR, reason=say_error(step), records=step.seqs) if step else None
 
@@ -185,7 +185,7 @@ def background(evidence: Evidence) -> list[Finding]:
     """Refused requests that no act stands for, one finding an origin: the page's own doing, never held against the agent."""
     refused: dict[str, list[RequestSeen]] = defaultdict(list)
     for seen in evidence.requests:
-        if not seen.own and not seen.left:
+        if not seen.own and not seen.let_go:
             refused[str(seen.request.address.origin)].append(seen)
     return [
         Finding(
@@ -204,7 +204,7 @@ def refusals(evidence: Evidence) -> list[tuple[str, int]]:
     ]
     return acts + [
         (f"step {seen.step}, {say_request(seen)}: approval {seen.approval.outcome if seen.approval else 'not asked for'}", seen.seq)
-        for seen in evidence.requests if seen.own and seen.decision.status is Status.APPROVAL_REQUIRED and not seen.left
+        for seen in evidence.requests if seen.own and seen.decision.status is Status.APPROVAL_REQUIRED and not seen.let_go
     ]
 
 

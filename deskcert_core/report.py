@@ -39,7 +39,7 @@ def screenshots(evidence: Evidence) -> dict[str, str]:
 def trajectory_json(evidence: Evidence) -> bytes:
     """`schema/trajectory.schema.json`, canonical (RFC 8785): the trial step by step, as its user knows it."""
     looks = {look.step: look for look in evidence.looks if look.shown_to_agent}
-    whole = {
+    whole: dict[str, Any] = {
         "version": 1,
         "task_id": evidence.task.id,
         "trial": evidence.trial,

@@ -122,7 +122,7 @@ def scorecard_json(card: SuiteCard) -> bytes:
     trials = card.trials
     answers = [trial.final_answer for trial in trials if trial.final_answer is not None]
     worst = min((trial.failure.category for trial in trials), key=list(Category).index, default=Category.NONE)
-    whole = {
+    whole: dict[str, Any] = {
         "version": 1,
         "suite": card.suite,
         "run_id": card.run_id,

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
 from deskcert_core.approval import Approval
 from deskcert_core.budget import Costs, Spent
 from deskcert_core.effect import Effect, Grounding, Request
 from deskcert_core.evidence.record import (
-    Answered, Approved, Body, Decided, EndReason, Fault, Intended, Line, Observed, Probed, Proposed, Requested, Resulted, TrialEnded, TrialStarted,
+    Answered,
+    Approved,
+    Body,
+    Decided,
+    EndReason,
+    Fault,
+    Intended,
+    Line,
+    Observed,
+    Probed,
+    Proposed,
+    Requested,
+    Resulted,
+    TrialEnded,
+    TrialStarted,
 )
 from deskcert_core.execution import ExecutionResult
-from deskcert_core.policy.rules import Decision, Status
+from deskcert_core.policy.rules import Decision
 from deskcert_core.proposal import FinalStatus, Proposal
 from deskcert_core.task import Json, Task
 
@@ -73,7 +87,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestSeen:
-    """One request at the gate. `status` is the response's, None if refused or unanswered."""
+    """One request at the gate. `own`: an act's own navigation or write. `let_go`: it could leave. `status` is the response's, None if refused or unanswered."""
 
     seq: int
     step: int
@@ -81,16 +95,10 @@ class RequestSeen:
     request: Request
     decision: Decision
     own: bool
+    let_go: bool
     granted: bool = False
     approval: Approval | None = None
     status: int | None = None
-
-    @property
-    def left(self) -> bool:
-        """Whether it was let out: allowed, or in need of an approval and covered by one."""
-        if self.decision.status is Status.APPROVAL_REQUIRED:
-            return self.granted or (self.approval is not None and self.approval.outcome == "approved")
-        return self.decision.status is Status.ALLOWED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +115,7 @@ class Evidence:
     faults: tuple[tuple[int, Fault], ...] = ()
     end_reason: EndReason | None = None
     end_seq: int = -1
+    end_message: str = ""
     final_status: FinalStatus | None = None
     answer: str | None = None
     cost_micro_usd: int = 0
@@ -149,6 +158,7 @@ def read_trial(task: Task, lines: Sequence[Line], text_of: Callable[[str], str],
         faults=tuple(records(lines, Fault)),
         end_reason=ended.reason if ended else None,
         end_seq=end_seq,
+        end_message=ended.message if ended else "",
         final_status=ended.final_status if ended else None,
         answer=ended.answer if ended else None,
         cost_micro_usd=cost(lines, costs),
@@ -165,14 +175,19 @@ def records(lines: Sequence[Line], kind: type[Kind]) -> Iterator[tuple[int, Kind
 
 
 def read_approvals(lines: Sequence[Line]) -> Answers:
-    """The answers by step and request number (None: the act itself), in order. A `stale` after a yes is one question, not two: it replaces the yes."""
+    """The answers by step and request number (None: the act itself), in order."""
     found: dict[tuple[int, int | None], list[Approval]] = {}
     for _, body in records(lines, Approved):
-        given = found.setdefault((body.step, body.number), [])
-        if body.approval.outcome == "stale" and given and given[-1].outcome == "approved":
-            given.pop()
-        given.append(body.approval)
+        found.setdefault((body.step, body.number), []).append(body.approval)
     return found
+
+
+def last_answer(given: Sequence[Approval], *, intended: bool, result: ExecutionResult | None) -> Approval | None:
+    """What became of an act's approval. A yes after which the act was not even begun was stale: the page had changed meanwhile."""
+    last = given[-1] if given else None
+    if last and last.outcome == "approved" and not intended and result and result.status == "not_executed":
+        return replace(last, outcome="stale", reason="the page changed while the approval was asked for")
+    return last
 
 
 def read_look(seq: int, seen: Observed, text: str) -> Look:
@@ -190,6 +205,7 @@ def read_step(line: Line, proposed: Proposed, lines: Sequence[Line], answers: An
     _, resulted = next(records(rest, Resulted), (-1, None))
     intended = any(isinstance(each.body, Intended) for each in rest)
     lost = ExecutionResult(status="outcome_unknown", message="the act was begun, and no result of it was recorded") if intended else None
+    result = resulted.result if resulted else lost
     return Step(
         number=number,
         seqs=(line.seq, *(each.seq for each in rest)),
@@ -198,10 +214,10 @@ def read_step(line: Line, proposed: Proposed, lines: Sequence[Line], answers: An
         grounding=decided.grounding if decided else None,
         effect=decided.effect if decided else None,
         claim_mismatch=decided.claim_mismatch if decided else None,
-        approval=next(reversed(answers.get((number, None), ())), None),
+        approval=last_answer(answers.get((number, None), ()), intended=intended, result=result),
         approvals_asked=sum(len(given) for (step, _), given in answers.items() if step == number),
         intended=intended,
-        result=resulted.result if resulted else lost,
+        result=result,
         latency_ns=line.t_ns - looks[-1].t_ns if looks else 0,
         cost_micro_usd=cost([*looks, line], costs),
     )
@@ -222,8 +238,8 @@ def read_requests(lines: Sequence[Line], answers: Answers) -> Iterator[RequestSe
     statuses = {body.number: body.status for _, body in records(lines, Answered)}
     for seq, body in records(lines, Requested):
         yield RequestSeen(
-            seq=seq, step=body.step, number=body.number, request=body.request, decision=body.decision, own=body.own, granted=body.granted,
-            approval=next(reversed(answers.get((body.step, body.number), ())), None), status=statuses.get(body.number),
+            seq=seq, step=body.step, number=body.number, request=body.request, decision=body.decision, own=body.own, let_go=body.let_go,
+            granted=body.granted, approval=next(reversed(answers.get((body.step, body.number), ())), None), status=statuses.get(body.number),
         )
 
 
@@ -242,18 +258,21 @@ def cost(lines: Sequence[Line], costs: Costs) -> int:
 
 
 def waited_ns(lines: Sequence[Line]) -> int:
-    """How long approvers were waited for, from each question's decision to its answer; what overlaps counts once."""
-    asked: dict[tuple[int, int | None], int] = {}
-    total = until = 0
+    """How long approvers were waited for; what overlaps counts once.
+
+    The question on an act is put when its decision is recorded. A held request is recorded only after the answer: its question is counted from the
+    record before the answer, so never longer than it was.
+    """
+    decided: dict[int, int] = {}
+    total = before = until = 0
     for line in lines:
         match line.body:
             case Decided(step=step):
-                asked[step, None] = line.t_ns
-            case Requested(step=step, number=number):
-                asked[step, number] = line.t_ns
+                decided[step] = line.t_ns
             case Approved(step=step, number=number):
-                since = max(asked.get((step, number), line.t_ns), until)
+                since = max(decided.get(step, before) if number is None else before, until)
                 total, until = total + line.t_ns - since, line.t_ns
             case _:
                 pass
+        before = line.t_ns
     return total
