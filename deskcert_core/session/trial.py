@@ -55,7 +55,6 @@ class Trial:
     folder: RunFolder
     secrets: Mapping[str, SecretValue]
     watch: Watcher
-    spent: Spent = field(default_factory=Spent)
     started: float = 0.0
     dialogs: int = 0
     look: Look | None = None

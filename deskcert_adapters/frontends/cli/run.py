@@ -1,0 +1,124 @@
+"""`deskcert run` and `deskcert ci`: load, run, judge, report, exit by verdict."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from deskcert_core.errors import ExitCode, PluginError, UsageError
+
+OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.argument("suite", type=click.Path(path_type=Path), default=Path()),
+    click.option("--agent", default="scripted", show_default=True, help="A name of the suite's agents, or of an installed adapter."),
+    click.option("--agent-option", "agent_options", multiple=True, metavar="KEY=VALUE", help="An option for the adapter; may be given more than once."),
+    click.option("--env", metavar="NAME", help="The environment; the suite's first by default."),
+    click.option("--task", "tasks", multiple=True, metavar="ID", help="Only this task; may be given more than once."),
+    click.option("--trials", type=click.IntRange(min=1), help="Trials of each task; the suite's number by default."),
+    click.option("--approver", metavar="NAME", help="Who answers approval requests; the suite's by default."),
+    click.option("--out", type=click.Path(path_type=Path), default=Path("runs"), show_default=True, help="The folder of runs."),
+    click.option("--report", "reports", multiple=True, metavar="NAME[=PATH]", help="A reporter; may be given more than once."),
+    click.option("--json", "as_json", is_flag=True, help="Print the scorecard as JSON and nothing else."),
+)
+
+
+def options(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.command()
+@options
+def run(suite: Path, **given: Any) -> None:
+    """Run SUITE (a folder or deskcert.yaml) with an agent, judge the evidence, print the verdict."""
+    sys.exit(run_and_report(suite, strict=False, **given))
+
+
+@click.command()
+@options
+def ci(suite: Path, **given: Any) -> None:
+    """Run SUITE in a pipeline. Like run, but only plug-ins that the suite's `plugins:` lists may take part."""
+    sys.exit(run_and_report(suite, strict=True, **given))
+
+
+def run_and_report(
+    suite: Path, *, strict: bool, agent: str, agent_options: tuple[str, ...], env: str | None, tasks: tuple[str, ...], trials: int | None,
+    approver: str | None, out: Path, reports: tuple[str, ...], as_json: bool,
+) -> int:
+    """The exit code of a whole run. Raises DeskCertError for what keeps it from starting."""
+    from deskcert_adapters.frontends.cli.reporting import plan_reports, write_reports
+    from deskcert_adapters.frontends.cli.watching import watching
+    from deskcert_core.judging import judge_run
+    from deskcert_core.loading import load_suite
+    from deskcert_core.session.run import RunOptions, run_suite
+
+    loaded = load_suite(suite, env=env)
+    plan = plan_reports(reports, as_json=as_json)
+    if strict:
+        refuse_strangers(loaded.suite.plugins, agent_of(loaded.suite.agents, agent), {a.type for t in loaded.suite.tasks for a in t.assertions}, plan.names)
+    given = RunOptions(
+        agent=agent, out=out, approver=approver, trials=trials, tasks=tasks, agent_options=pairs(agent_options),
+    )
+    with watching(quiet=as_json) as watcher:
+        folder, interrupted = interruptible(run_suite(loaded, given, watcher), out)
+    report = judge_run(folder)
+    write_reports(plan, report)
+    return ExitCode.INTERRUPTED if interrupted else report.card.exit_code
+
+
+def interruptible(work: Any, out: Path) -> tuple[Path, bool]:
+    """Run to the end, or until Ctrl-C: then the trials are closed, and what is recorded so far is judged."""
+    before = set(out.glob("*")) if out.is_dir() else set()
+
+    async def guarded() -> Path | None:
+        task = asyncio.ensure_future(work)
+        loop = asyncio.get_running_loop()
+        for name in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(name, task.cancel)
+        with contextlib.suppress(asyncio.CancelledError):
+            return Path(await task)
+        return None
+
+    folder = asyncio.run(guarded())
+    if folder is not None:
+        return folder, False
+    new = [path for path in set(out.glob("*")) - before if (path / "manifest.json").is_file()] if out.is_dir() else []
+    if not new:
+        raise click.Abort
+    return new[0], True
+
+
+def pairs(given: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for pair in given:
+        key, mark, value = pair.partition("=")
+        if not mark or not key:
+            raise UsageError(f"--agent-option {pair!r} is not KEY=VALUE")
+        found[key] = value
+    return found
+
+
+def agent_of(agents: Any, name: str) -> str:
+    return str(agents[name].adapter) if name in agents else name
+
+
+def refuse_strangers(listed: tuple[str, ...], adapter: str, criteria: set[str], reporters: tuple[str, ...]) -> None:
+    """`ci` loads no distribution that the suite does not list: a pipeline must not change its judges by an install."""
+    from deskcert_core.plugins import drivers
+    from deskcert_core.plugins.groups import HOOKS
+
+    part = [drivers.pick("deskcert.adapters", adapter), *(drivers.pick("deskcert.criteria", name) for name in sorted(criteria))]
+    part += [drivers.pick("deskcert.reporters", name) for name in reporters]
+    part += [found for found in drivers.find(HOOKS) if not found.off]
+    known = {drivers.canonical(name) for name in (*listed, "deskcert")}
+    missing = sorted({found.distribution for found in part if drivers.canonical(found.distribution) not in known})
+    if missing:
+        line = f"plugins: [{', '.join(sorted({*listed, *missing}))}]"
+        raise PluginError(f"the suite does not list {', '.join(missing)}", hint=f"if it may take part, write into deskcert.yaml: {line}")
