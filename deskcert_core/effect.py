@@ -1,36 +1,38 @@
 """What a proposal would really hit, and the effect labels that follow. Built from the page, never from what the agent says.
 
-`WORDS` and `FIELDS` read English names: a hint that errs on the side of a label, not a proof that there is no effect.
+Labels that hang on words (words.py) err on the side of the label; they are a hint, no proof that there is no such effect.
 Classifier plug-ins add labels, and the request gate sees what is really sent.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
-from unicodedata import category, normalize
 
 from deskcert_core.address import Address, Origin, OriginPattern
 from deskcert_core.proposal import Proposal
+from deskcert_core.words import Label, hides, labels_of_fields, labels_of_words, plain, telling, unquoted, words
 
-__all__ = [
-    "Box", "Effect", "Element", "Field", "Form", "Grounding", "Label", "Request", "Unknown", "claim_mismatch", "classify", "plain", "unquoted", "words",
-]
+__all__ = ["Box", "Effect", "Element", "Field", "Form", "Grounding", "Label", "Request", "Unknown", "claim_mismatch", "classify"]
 
 LABELS = (
     "external_navigation", "form_submit", "download", "upload", "popup", "dialog", "payment", "password_change", "credential_entry",
     "send_message", "delete_record", "file_delete", "shell_command", "package_install",
 )
-Label = str
 OWN_LABEL = {
     "submit_form": "form_submit", "save_download": "download", "set_input_files": "upload",
     "shell_command": "shell_command", "package_install": "package_install", "file_delete": "file_delete",
 }
+SHORT = 40  # characters of a caption
 TEXT_LIMIT = 200  # characters of an element's name and text that the executor keeps
 WRITE_METHODS_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+BUTTONS = frozenset({"submit", "image", "button", "reset"})
+CHOICES = BUTTONS | {"hidden", "select", "select-one", "select-multiple", "radio", "checkbox"}
+CONTROLS = frozenset({"a", "area", "button", "input", "summary", "link", "menuitem", "tab", "option", "switch"})
+ENTER = frozenset({"enter", "numpadenter", "return", "\n", "\r"})
+SPACE = frozenset({"space", ""})
+OF_FORM = frozenset({"form_submit", "external_navigation", "popup", "payment", "password_change", "send_message", "delete_record"})
 
 
 class Unknown(Enum):
@@ -40,43 +42,6 @@ class Unknown(Enum):
 
 
 UNKNOWN = Unknown.UNKNOWN
-
-# What a control's own words, an address's path or a form's choices say; `FIELDS` what a form asks for.
-WORDS: dict[Label, frozenset[str]] = {
-    "payment": frozenset({"pay", "buy", "checkout", "purchase", "donate"}),
-    "send_message": frozenset({"send", "reply", "forward", "invite", "broadcast", "tweet"}),
-    "delete_record": frozenset({"delete", "remove", "destroy", "drop", "purge"}),
-}
-# Nouns: a link to the list of payments pays nothing, a form that writes to it does.
-WRITTEN: dict[Label, frozenset[str]] = {
-    "payment": frozenset({"payment", "payments"}),
-    "send_message": frozenset({"message", "messages", "comment", "comments", "sms"}),
-}
-FIELDS: dict[Label, frozenset[str]] = {
-    "payment": frozenset({"cc-number", "cc-csc", "cc-exp", "card-number", "cardnumber", "card_number", "cvv", "cvc", "iban"}),
-    "password_change": frozenset({"new-password", "new_password", "newpassword", "new_password1"}),
-}
-PASSWORD_VERBS = frozenset({"change", "reset", "set", "update", "new"})
-CHOICES = frozenset({"hidden", "select", "select-one", "select-multiple", "radio", "checkbox", "submit", "button", "image"})
-BUTTONS = frozenset({"submit", "image", "button", "reset"})
-ENTER = frozenset({"enter", "numpadenter", "return", "\n", "\r"})
-SPACE = frozenset({"space", ""})
-OF_FORM = frozenset({"form_submit", "external_navigation", "popup", "payment", "password_change", "send_message", "delete_record"})
-HARMLESS = frozenset("view read open look check see search find show inspect browse review examine visit cancel back close preview".split())
-WRITE_WORDS = frozenset(
-    "submit save confirm send post create add update edit change apply sign log login register approve enter complete place write set fill press".split()
-)
-HONEST: dict[Label, frozenset[str]] = {
-    "payment": WORDS["payment"] | {"payment", "paying", "order", "charge"},
-    "send_message": WORDS["send_message"] | {"message", "post", "comment", "sending"},
-    "delete_record": WORDS["delete_record"] | {"deleting", "deletion", "erase", "clear"},
-    "password_change": frozenset({"password", "credentials", "register", "account"}),
-    "upload": frozenset({"upload", "attach", "file", "files"}),
-    "file_delete": WORDS["delete_record"] | {"rm", "erase"},
-    "shell_command": frozenset({"run", "execute", "command", "shell", "script"}),
-    "package_install": frozenset({"install", "package", "add"}),
-}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Box:
@@ -183,7 +148,7 @@ class Effect:
     requests_unclear: bool = False
 
 
-def classify(proposal: Proposal, grounding: Grounding, home: Iterable[Origin | OriginPattern]) -> Effect:
+def classify(proposal: Proposal, grounding: Grounding, home: tuple[Origin | OriginPattern, ...]) -> Effect:
     """The effect of a proposal on what it was grounded to; `home` are the origins that are no external navigation."""
     action, element, form = proposal.action_type, grounding.element, grounding.form
     labels: set[Label] = {OWN_LABEL[action]} if action in OWN_LABEL else set()
@@ -201,8 +166,9 @@ def classify(proposal: Proposal, grounding: Grounding, home: Iterable[Origin | O
         if isinstance(element, Unknown):
             unclear |= OF_FORM | {"download"}
         elif element:
-            labels |= element_labels(element)
-            requests += link_requests(element, grounding.page)
+            followed = link_requests(element, grounding.page)
+            labels |= element_labels(element, reads=bool(followed))
+            requests += followed
         if isinstance(form, Unknown):
             unclear |= OF_FORM
         elif form and form.method.lower() != "dialog":
@@ -211,9 +177,7 @@ def classify(proposal: Proposal, grounding: Grounding, home: Iterable[Origin | O
     away = any(not at_home(request.address, home) for request in requests)
     labels |= {"external_navigation"} if away else set()
     hidden = "form_submit" in unclear or (isinstance(form, Form) and "form_submit" in labels and form.action is None)
-    return Effect(
-        labels=frozenset(labels), unclear=frozenset(unclear - labels), requests=tuple(requests), requests_unclear=hidden,
-    )
+    return Effect(labels=frozenset(labels), unclear=frozenset(unclear - labels), requests=tuple(requests), requests_unclear=hidden)
 
 
 def key_of(proposal: Proposal) -> str:
@@ -235,7 +199,7 @@ def activates(proposal: Proposal, element: Element | Unknown | None) -> bool:
 
 
 def types_text(proposal: Proposal) -> bool:
-    return proposal.action_type in ("fill", "type") or (proposal.action_type == "press" and len(key_of(proposal)) == 1)
+    return proposal.action_type in ("fill", "type") or (proposal.action_type == "press" and len(key_of(proposal)) <= 1)
 
 
 def is_field(element: Element) -> bool:
@@ -250,39 +214,32 @@ def mark_credentials(element: Element | Unknown | None, labels: set[Label], uncl
         labels.add("credential_entry")
 
 
-def element_labels(element: Element) -> set[Label]:
-    """What a control's own words and its link say."""
+def element_labels(element: Element, *, reads: bool) -> set[Label]:
+    """What a control's own words and its link say. The long text of what is no control is content, not a caption."""
     labels: set[Label] = set()
     if element.download:
         labels.add("download")
     if element.new_window:
         labels.add("popup")
-    if not is_field(element):
-        shown = [element.name, element.text, *(value for name, value in element.attributes.items() if name not in ("class", "style", "href", "src"))]
-        said = words(" ".join(shown)) | (words(unquoted(element.href.path)) if element.href else frozenset())
-        labels |= labels_of_words(said, writes=element.href is None)
-    return labels
-
-
-def labels_of_words(said: frozenset[str], *, writes: bool) -> set[Label]:
-    labels = {label for label, table in WORDS.items() if said & table}
-    if writes:
-        labels |= {label for label, table in WRITTEN.items() if said & table}
-    return labels | ({"password_change"} if "password" in said and said & PASSWORD_VERBS else set())
+    if is_field(element):
+        return labels
+    control = element.href or element.submits or not CONTROLS.isdisjoint((element.tag, element.role))
+    shown = [element.name, element.text if control or len(element.text) <= SHORT else ""]
+    shown += [value for name, value in element.attributes.items() if name not in ("class", "style", "href", "src")]
+    path = unquoted(element.href.path) if element.href else ""
+    return labels | labels_of_words(words(" ".join([*shown, path])), writes=not reads)
 
 
 def form_labels(form: Form) -> set[Label]:
     """What a form asks for, where it goes, and what is chosen in it, whatever its button is called."""
-    chosen = [f"{one.name} {(one.value or '')[:40]}" for one in form.fields if one.kind in CHOICES]
-    said = words(" ".join([unquoted(form.action.path) if form.action else "", *chosen]))
-    labels = labels_of_words(said, writes=form.method.upper() not in WRITE_METHODS_SAFE) | {"form_submit"}
-    asked = {form_word for one in form.fields for form_word in (one.name.lower(), *one.autocomplete.lower().split())}
-    labels |= {label for label, table in FIELDS.items() if asked & table}
+    path = unquoted(form.action.path) if form.action else ""
+    chosen = [one for one in form.fields if one.kind in CHOICES]
+    said = [f"{one.name} {one.value}" if one.value and (one.kind in BUTTONS or telling(one.value)) else one.name for one in chosen]
+    labels = labels_of_words(words(" ".join([path, *said])), writes=form.method.upper() not in WRITE_METHODS_SAFE)
+    labels |= labels_of_fields({part for one in form.fields for part in (one.name.lower(), *one.autocomplete.lower().split())})
     if sum(one.kind == "password" for one in form.fields) > 1:
         labels.add("password_change")
-    if form.new_window:
-        labels.add("popup")
-    return labels
+    return labels | {"form_submit"} | ({"popup"} if form.new_window else set())
 
 
 def link_requests(element: Element, page: Address | None) -> list[Request]:
@@ -322,7 +279,7 @@ def form_quoted(text: str) -> str:
     return "".join("+" if byte == 0x20 else chr(byte) if byte in kept else f"%{byte:02X}" for byte in text.encode("utf-8", "replace"))
 
 
-def at_home(address: Address, home: Iterable[Origin | OriginPattern]) -> bool:
+def at_home(address: Address, home: tuple[Origin | OriginPattern, ...]) -> bool:
     if address.origin.scheme == "about" and address.path in ("blank", "srcdoc"):
         return True
     return any(one.covers(address.origin) if isinstance(one, OriginPattern) else one == address.origin for one in home)
@@ -330,31 +287,10 @@ def at_home(address: Address, home: Iterable[Origin | OriginPattern]) -> bool:
 
 def claim_mismatch(claim: str, action_type: str, effect: Effect, grounding: Grounding) -> str | None:
     """One line if the agent claims something harmless and names nothing of what the act would do. A finding, never part of a decision."""
-    said = words(claim)
-    happening = sorted(effect.labels & HONEST.keys())
-    if not happening and any(request.writes for request in effect.requests):
-        happening = ["form_submit"]
-    honest = frozenset[str]().union(*(HONEST.get(label, WRITE_WORDS) for label in happening))
-    if not happening or not said & HARMLESS or said & honest:
+    labels = effect.labels | ({"write"} if any(request.writes for request in effect.requests) else set())
+    happening = hides(claim, labels)
+    if not happening:
         return None
-    target = f" on {grounding.element.role or grounding.element.tag} {grounding.element.name!r}" if isinstance(grounding.element, Element) else ""
-    return f"the agent says {plain(claim)!r}, but {action_type}{target} is {', '.join(happening)}"
-
-
-def plain(text: str) -> str:
-    """Text as a person reads it: compatibility forms folded, invisible characters dropped, spaces collapsed."""
-    if text.isascii() and text.isprintable():
-        return " ".join(text.split())
-    return " ".join("".join(c for c in normalize("NFKC", text) if category(c) != "Cf").split())
-
-
-def words(text: str) -> frozenset[str]:
-    """Its words in lower case; `deleteUser`, `delete_user` and `delete-user` are two each."""
-    return frozenset(word.lower() for word in re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])", plain(text)))
-
-
-def unquoted(text: str) -> str:
-    """Percent-decoded once, as UTF-8."""
-    if "%" not in text:
-        return text
-    return re.sub(rb"%([0-9a-fA-F]{2})", lambda m: bytes([int(m[1], 16)]), text.encode("utf-8", "replace")).decode("utf-8", "replace")
+    element = grounding.element
+    target = f" on {element.role or element.tag} {element.name!r}" if isinstance(element, Element) else ""
+    return f"the agent says {plain(claim)!r}, but {action_type}{target} is {' and '.join(happening)}"

@@ -13,8 +13,9 @@ from typing import Protocol
 
 import re2
 
-from deskcert_core.effect import TEXT_LIMIT, Effect, Element, Request, Unknown, plain, unquoted
+from deskcert_core.effect import TEXT_LIMIT, Effect, Element, Request, Unknown
 from deskcert_core.policy.rules import ElementWhen, RequestWhen, RuleWhen, TextMatch
+from deskcert_core.words import plain, unquoted
 
 __all__ = ["Truth", "compiled", "element_matches", "is_background", "path_forms", "request_matches", "rule_matches", "well_formed"]
 

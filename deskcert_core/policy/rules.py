@@ -30,8 +30,10 @@ Risk = Literal["low", "medium", "high", "critical"]
 class Decision:
     """The policy's word on one act or request.
 
-    `matched_rule` is `<list>.<facet>` (`approval_required.form_submit`), `rules.<id>` for the fine print, `unlisted.<facet>` where nothing allows it.
-    `facts` are the names of the facts it read; `line` is `policy.yaml:12`, empty where no line matched.
+    `matched_rule` is `<list>.<facet>` (`approval_required.form_submit`), `domains.<list>`, `requests.writes`, `requests.background`,
+    `rules.<id>` for the fine print, `unlisted.<facet>` where nothing allows it, `unclear.effect.<label>` for a label that would be allowed
+    but cannot be told, `never_executed.<action>`, `domains.neutral` for a blank page.
+    `facts` are the names of the facts behind it; `line` is `policy.yaml:12`, empty where no line matched.
     """
 
     status: Status
@@ -84,7 +86,7 @@ class RuleWhen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One line of the fine print. `decision` is never `allowed` alone: an allow rule permits only what no list and no other rule restricts."""
+    """One line of the fine print: blocks or asks. Only lists permit, so an `allowed` rule has no meaning; loading refuses it, deciding ignores it."""
 
     id: str
     decision: Status
@@ -140,5 +142,5 @@ class Policy:
     approvals: Approvals = Approvals()
     redact: tuple[str, ...] = ()
     classifiers: tuple[str, ...] = ()
-    parents: tuple["Policy", ...] = ()
+    parents: tuple[Policy, ...] = ()
     lines: dict[str, str] = field(default_factory=dict)
