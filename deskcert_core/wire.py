@@ -107,7 +107,7 @@ def decode(body: bytes) -> Message:
     try:
         raw = msgspec.json.decode(body)
         kind = raw.pop("type", None) if isinstance(raw, dict) else None
-        if kind not in KINDS:
+        if not isinstance(kind, str) or kind not in KINDS:
             raise ValueError(f"a message of unknown type {str(kind)[:40]!r}")
         message = msgspec.convert(raw, KINDS[kind])
     except (msgspec.MsgspecError, RecursionError, TypeError) as error:

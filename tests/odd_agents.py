@@ -24,12 +24,12 @@ def finish(answer: object) -> Proposal:
 
 def pipe_to_parent() -> int:
     """What a hostile adapter can find out: the host's own pipe."""
-    for fd in map(int, os.listdir("/proc/self/fd")):
+    for fd in range(3, 100):
         try:
             mode, flags = os.fstat(fd).st_mode, fcntl.fcntl(fd, fcntl.F_GETFL)
         except OSError:
             continue
-        if fd > 2 and stat.S_ISFIFO(mode) and flags & os.O_ACCMODE == os.O_WRONLY:
+        if stat.S_ISFIFO(mode) and flags & os.O_ACCMODE == os.O_WRONLY:
             return fd
     raise RuntimeError("no pipe")
 
@@ -51,6 +51,8 @@ class Odd:
 
     def start(self, brief: Brief) -> None:
         self._trials.append(brief.task_id)
+        if "pids" in self._options:
+            self._have_a_child()
         self._come("start")
 
     def propose(self, observation: Observation) -> Proposal:
@@ -85,13 +87,17 @@ class Odd:
             os._exit(9)
         time.sleep(600)
 
-    def do_hang(self) -> None:
-        """A grandchild that is deaf to SIGTERM; both pids go to a file first."""
+    def _have_a_child(self) -> None:
+        """A grandchild of DeskCert's, deaf to SIGTERM as this one; both pids go to a file."""
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         child = subprocess.Popen([sys.executable, "-c", NAP], stdout=subprocess.PIPE)
         assert child.stdout is not None
         child.stdout.readline()
         Path(self._options["pids"]).write_text(f"{os.getpid()} {child.pid}\n")
+
+    def do_hang(self) -> None:
+        with Path(self._options["pids"]).open("a") as file:
+            file.write("hangs\n")
         time.sleep(600)
 
     def do_print(self) -> None:
@@ -135,19 +141,14 @@ class Odd:
         return finish(dict(os.environ))
 
     def do_descriptors(self) -> Proposal:
-        """Number and kind of each open descriptor; the one that lists the folder is gone again."""
-        found = {}
-        for fd in map(int, os.listdir("/proc/self/fd")):
-            try:
-                found[fd] = os.readlink(f"/proc/self/fd/{fd}")
-            except OSError:
-                continue
-        return finish(found)
+        """Number and target of each open descriptor."""
+        links = [Path(f"/proc/self/fd/{fd}") for fd in range(1000)]
+        return finish({link.name: str(link.readlink()) for link in links if link.is_symlink()})
 
     def do_look_around(self) -> Proposal:
         import importlib.util
 
-        return finish({"cwd": os.listdir("."), "decoy": importlib.util.find_spec("decoy_module") is not None, "argv": sys.argv[1:]})
+        return finish({"cwd": [p.name for p in Path.cwd().iterdir()], "decoy": importlib.util.find_spec("decoy_module") is not None, "argv": sys.argv[1:]})
 
 
 class Slow(Odd):
