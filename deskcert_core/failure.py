@@ -44,7 +44,8 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something said beside the category: `claim_mismatch`, `false_success_claim`, `blocked_background`, `tool_error`, `approval_not_granted`."""
+    """Something said beside the category: `claim_mismatch`, `false_success_claim`, `blocked_background`, `unpriced_model`,
+    `tool_error`, `approval_not_granted`."""
 
     kind: str
     message: str
@@ -174,6 +175,7 @@ def find(evidence: Evidence, cards: Sequence[AssertionCard], category: Category)
         seqs = {evidence.end_seq, *(seq for card in untrue for seq in card.judgement.records)}
         found.append(Finding(kind="false_success_claim", message=message, records=tuple(sorted(seqs))))
     found += background(evidence)
+    found += [Finding(kind="unpriced_model", message=f"calls of {model} have no price: the cost is too low") for model in evidence.unpriced]
     if category is not Category.TOOL_EXECUTION_ERROR:
         found += [Finding(kind="tool_error", message=say_error(step), records=step.seqs) for step in evidence.steps if went_wrong(step)]
     if category is not Category.POLICY_BLOCKED:

@@ -108,4 +108,4 @@ def write(folder: RunFolder, report: Report) -> None:
         place = f"trials/{trial.task.id}/{trial.trial}"
         folder.write_derived(f"{place}/trajectory.json", trajectory_json(trial))
         for name, digest in screenshots(trial).items():
-            folder.write_derived(f"{place}/{name}", folder.bytes(digest))
+            folder.write_derived(f"{place}/{name}", folder.data(digest))

@@ -103,7 +103,8 @@ class RequestSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """A trial as a judge sees it: built from its journal and blobs, nothing else. Without an `end_reason` the journal was cut off."""
+    """A trial as a judge sees it: built from its journal and blobs, nothing else. Without an `end_reason` the journal was cut off.
+    `unpriced` are the models whose calls are not in the cost, because the suite's costs do not know them."""
 
     task: Task
     agent: str
@@ -119,6 +120,7 @@ class Evidence:
     final_status: FinalStatus | None = None
     answer: str | None = None
     cost_micro_usd: int = 0
+    unpriced: tuple[str, ...] = ()
     runtime_ns: int = 0
 
     @property
@@ -162,6 +164,7 @@ def read_trial(task: Task, lines: Sequence[Line], text_of: Callable[[str], str],
         final_status=ended.final_status if ended else None,
         answer=ended.answer if ended else None,
         cost_micro_usd=cost(lines, costs),
+        unpriced=tuple(sorted({used.model for _, made in records(lines, Proposed) if (used := made.proposal.usage) and costs.of_usage(used) is None})),
         runtime_ns=lines[-1].t_ns - lines[0].t_ns - waited_ns(lines) if lines else 0,
     )
 
