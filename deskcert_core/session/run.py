@@ -17,6 +17,7 @@ from typing import Literal, cast
 from deskcert_core import __version__
 from deskcert_core.approval import Approver
 from deskcert_core.errors import HarnessFault, UnavailableError, UsageError
+from deskcert_core.evaluation import Criterion
 from deskcert_core.evidence.record import Note, RunEnded, RunStarted
 from deskcert_core.evidence.store import JournalWriter, RunFolder
 from deskcert_core.execution import Browser, BrowserInfo, BrowserPlan, PagePlan, SecretValue
@@ -144,13 +145,15 @@ class Run:
     def _manifest(self, info: BrowserInfo, started: datetime) -> dict[str, object]:
         hooks = self.hooks = Hooks.load()
         part = [self.adapter, drivers.pick("deskcert.approvers", self.approver), *hooks.plugins]
-        part += [drivers.pick("deskcert.criteria", name) for name in sorted({a.type for task in self.tasks for a in task.assertions})]
+        criteria = sorted({assertion.type for task in self.tasks for assertion in task.assertions})
+        part += [drivers.pick("deskcert.criteria", name) for name in criteria]
         part += [drivers.pick("deskcert.effects", name) for name in self.policy.classifiers]
         return {
             "deskcert": __version__, "started_at": stamp(started), "suite": self.suite.name, "environment": self.suite.environment.name,
             "base_url": self.suite.environment.base_url, "agent": self.agent.name, "adapter": str(self.adapter), "agent_env": sorted(self.env),
             "agent_options": dict(self.agent.options), "agent_isolation": "process", "approver": self.approver, "browser": asdict(info),
             "containment": info.containment, "python": sys.version.split()[0], "system": platform.system(),
+            "criteria": {name: cast("type[Criterion]", drivers.get("deskcert.criteria", name)).version for name in criteria},
             "plugins": [asdict(one) for one in taking_part(part)], "tasks": [task.id for task in self.tasks],
         }
 
