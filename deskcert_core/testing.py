@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from deskcert_core import wire
+from deskcert_core import schemas, wire
 from deskcert_core.address import parse
 from deskcert_core.agent import Brief, Dialog, Observation
 from deskcert_core.approval import Approval, ApprovalRequest
@@ -140,8 +140,7 @@ def check_criterion(criterion: Any, params: Mapping[str, Json], *, passes: Evide
 
 def _judged(judge: Any, params: Mapping[str, Json], given: Evidence, wanted: Outcome, which: str) -> None:
     mine = copy.deepcopy(dict(params))
-    said = judge.judge(mine, given)
-    _expect(isinstance(said, Judgement), f"judge gives a Judgement for {which}, not {said!r}")
+    said = _is(judge.judge(mine, given), Judgement, f"judge, for {which},")
     _expect(said.outcome is wanted, f"{which} is judged {wanted}, not {said.outcome} ({said.message})")
     _expect(said.message != "" and "\n" not in said.message, f"the message for {which} is one line, not {said.message!r}")
     _expect(mine == params, f"judge leaves its parameters as they are, for {which}")
@@ -156,19 +155,16 @@ def _records(given: Evidence) -> set[int]:
 
 
 def _check_schema(schema: Any, params: Mapping[str, Json]) -> None:
-    from jsonschema import Draft202012Validator as Draft
-    from jsonschema import SchemaError
-
-    plain = json.loads(json.dumps(schema))
+    """As `deskcert validate` composes it into the schema of a task."""
     try:
-        Draft.check_schema(plain)
-    except SchemaError as error:
-        raise AssertionError(f"schema is a JSON Schema: {error.message}") from error
-    _expect(plain.get("type") == "object", 'schema has type: "object"')
-    _expect("type" not in plain.get("properties", {}), "no parameter is called type: that key names the criterion")
-    problems = [error.message for error in Draft(plain).iter_errors(dict(params))]
-    _expect(not problems, f"the schema takes the parameters {dict(params)}: {problems}")
-    _expect(not Draft(plain).is_valid({**params, "no such key": 1}), "the schema refuses unknown keys (additionalProperties: false)")
+        whole = schemas.task_schema({"it": json.loads(json.dumps(schema))})
+    except (TypeError, ValueError) as error:
+        raise AssertionError(f"schema is a JSON Schema: {error}") from error
+    _expect("type" not in schema.get("properties", {}), "no parameter is called type: that key names the criterion")
+    head = {"version": 1, "id": "t", "goal": "g", "start_url": PAGE}
+    fits = {**head, "assertions": [{"type": "it", **params}]}
+    _expect(whole.holds(fits), f"the schema takes the parameters {dict(params)}: {whole.first_error(fits)}")
+    _expect(not whole.holds({**head, "assertions": [{"type": "it", **params, "no such key": 1}]}), "the schema refuses unknown keys")
 
 
 def check_adapter(
@@ -190,7 +186,7 @@ async def _trial(made: Any, told: Brief, sees: Sequence[Observation], max_steps:
     proposals: list[Proposal] = []
     for number in range(1, max_steps + 1):
         seen = replace(sees[min(number, len(sees)) - 1], step=number)
-        proposal = await _value(made.propose(seen))
+        proposal = _is(await _value(made.propose(seen)), Proposal, "propose")
         _check_proposal(proposal)
         proposals.append(proposal)
         if proposal.action_type is ActionType.FINISH:
@@ -198,16 +194,14 @@ async def _trial(made: Any, told: Brief, sees: Sequence[Observation], max_steps:
     return tuple(proposals)
 
 
-def _check_proposal(proposal: object) -> None:
-    _expect(isinstance(proposal, Proposal), f"propose gives a Proposal, not {proposal!r}")
-    assert isinstance(proposal, Proposal)
+def _check_proposal(proposal: Proposal) -> None:
     try:
         same = wire.decode(wire.encode(wire.Propose(proposal=proposal))[wire.HEADER :])
     except ValueError as error:
         raise AssertionError(f"a proposal can be sent to DeskCert: {error}") from error
     _expect(same == wire.Propose(proposal=proposal), f"a proposal arrives as it was sent: {proposal!r}")
-    problems = wire.proposal_problems(proposal)
-    _expect(not problems, f"a proposal is what proposal.schema.json takes: {proposal!r}: {problems}")
+    schema, plain = schemas.named("proposal"), wire.plain(proposal)
+    _expect(schema.holds(plain), f"a proposal is what proposal.schema.json takes: {plain}: {schema.first_error(plain)}")
 
 
 def check_reporter(reporter: Any) -> None:
@@ -236,8 +230,7 @@ def check_approver(approver: Any) -> Approval:
         run_id="run-1", task_id="t", trial=1, step=1, action="submit_form", effect="sends a form", claim=HOSTILE, matched_rule="approval_required.form_submit",
         risk_level="medium", page=PAGE, form=(("total", "1"),), expires_seconds=2,
     )
-    said = asyncio.run(asyncio.wait_for(made.ask(asked), 10))
-    _expect(isinstance(said, Approval), f"ask gives an Approval, not {said!r}")
+    said = _is(asyncio.run(asyncio.wait_for(made.ask(asked), 10)), Approval, "ask")
     _expect(said.outcome in ("approved", "denied", "expired", "unavailable"), f"the outcome is approved, denied, expired or unavailable, not {said.outcome!r}")
     _expect(said.assurance == made.assurance != "", f"the answer's assurance is the approver's, {made.assurance!r}, not {said.assurance!r}")
     return said
@@ -253,6 +246,12 @@ def _conforms(plugin: Any, group: str) -> None:
 
 async def _value(given: T | Awaitable[T]) -> T:
     return await given if inspect.isawaitable(given) else given
+
+
+def _is(given: object, kind: type[T], what: str) -> T:
+    if not isinstance(given, kind):
+        raise AssertionError(f"{what} gives {kind.__name__}, not {given!r:.80}")
+    return given
 
 
 def _expect(holds: bool, what: str) -> None:
