@@ -137,6 +137,12 @@ class Odd:
     def do_unencodable(self) -> Proposal:
         return Proposal(action_type=ActionType.FILL, value=object())  # type: ignore[arg-type]
 
+    def do_no_target(self) -> Proposal:
+        return Proposal(action_type=ActionType.CLICK)
+
+    def do_foreign_field(self) -> Proposal:
+        return Proposal(action_type=ActionType.READ, url="http://127.0.0.1/")
+
     def do_environment(self) -> Proposal:
         return finish(dict(os.environ))
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import ClassVar, TypeVar
 
-from deskcert_core import wire
+from deskcert_core import schemas, wire
 from deskcert_core.agent import Brief, Observation
 from deskcert_core.errors import AgentFault, HarnessFault, PluginError
 from deskcert_core.proposal import Proposal
@@ -72,7 +72,11 @@ class AgentProcess:
 
     async def propose(self, observation: Observation, timeout: float) -> Proposal:
         """The agent's answer to one look, within `timeout` seconds. Raises AgentFault, or HarnessFault (`whose="model"`) for the model service."""
-        return (await self._ask(wire.Observe(observation=observation), wire.Propose, timeout)).proposal
+        proposal = (await self._ask(wire.Observe(observation=observation), wire.Propose, timeout)).proposal
+        schema, plain = schemas.named("proposal"), wire.plain(proposal)
+        if not schema.holds(plain):
+            raise AgentFault(f"{self._title}: its {proposal.action_type} is no valid proposal: {self._masked(one_line(schema.first_error(plain)))}")
+        return proposal
 
     async def close(self) -> str:
         """End the process and all that it started, within two seconds. What it printed (first MB of each stream); the values of `env` are masked."""

@@ -118,6 +118,8 @@ def test_an_adapter_that_cannot_be_made_is_a_plugin_error_in_one_line(value: str
     ("system_exit", "SystemExit: 3", True),
     ("not_a_proposal", "propose gave dict, not a Proposal", True),
     ("unencodable", "cannot be sent as JSON", True),
+    ("no_target", "its click is no valid proposal: \"target\" is a required property", True),
+    ("foreign_field", "its read is no valid proposal", True),
     ("exit", "it ended with exit code 7; last line of its stderr: the last word", False),
     ("killed", "it was killed by signal 9", False),
     ("fork_and_exit", "it ended with exit code 9", False),
@@ -190,7 +192,7 @@ def test_a_hanging_agent_is_killed_with_its_deaf_grandchild(how: str, tmp_path: 
             asked = asyncio.create_task(process.propose(LOOK, 0.5 if how == "timeout" else PATIENCE))
             await asyncio.sleep(0.2)
             if how == "timeout":
-                with pytest.raises(AgentFault, match="no answer within 0.5 seconds"):
+                with pytest.raises(AgentFault, match=r"no answer within 0\.5 seconds"):
                     await asked
             elif how == "cancel":
                 asked.cancel()
