@@ -192,13 +192,11 @@ def origin_hit(policy: Policy, where: Origin | Address | Unknown, facts: tuple[s
 
 def act_scene(act: Act) -> str:
     """What would be hit and sent, in words. Text of the page is quoted, so that it can neither break the line nor hide in it."""
-    match act.element:
-        case Element() as element:
-            what = f"{element.role or element.tag} {element.name!r}"
-        case Unknown():
-            what = "an element that cannot be read"
-        case None:
-            what = act.action_type
+    what = act.action_type
+    if isinstance(act.element, Unknown):
+        what = "an element that cannot be read"
+    elif act.element:
+        what = f"{act.element.role or act.element.tag} {act.element.name!r}"
     sent = sorted({request_scene(request) for request in act.effect.requests})
     return f"{what} sends {' and '.join(sent)}" if sent else what
 

@@ -155,9 +155,10 @@ def readings(path: str) -> list[str]:
 
 
 def path_forms(path: str) -> set[str]:
-    """The path as it was sent, and as a server may read it: decoded, without dot segments, empty segments and parameters."""
+    """The path as it was sent, and as a server may read it: decoded, without dot segments, empty segments and parameters, with a last slash or not."""
     read = readings(path)
-    return {*read, *map(collapsed, read)}
+    bare = {collapsed(one).rstrip("/") for one in read}
+    return {*read, *(one or "/" for one in bare), *(one + "/" for one in bare)}
 
 
 def collapsed(path: str) -> str:
