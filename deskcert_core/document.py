@@ -258,7 +258,8 @@ class _Builder:
             self._note(mark, "nothing stands here: write a value, [] or {}")
         elif INTEGER.fullmatch(plain) or DECIMAL.fullmatch(plain):
             if sum(map(str.isdigit, plain)) <= MAX_DIGITS:
-                return float(plain) if "." in plain else int(plain)
+                number = float(plain)
+                return int(number) if number.is_integer() else number
             self._note(mark, f"a number of more than {MAX_DIGITS} digits: quote it if it is text")
         elif plain != "<<" and _ambiguous(plain):
             self._note(mark, f"{plain:.60} is read differently by different YAML readers: quote it if it is text, else write true, false, null or a plain number")
