@@ -17,7 +17,7 @@ CODES = (
     "SAR", "THB", "IDR", "MYR", "PHP", "VND", "UAH", "ARS", "CLP", "COP", "EGP", "NGN", "KES", "PKR", "TWD",
 )
 SIGN = "|".join(re.escape(mark) for mark in sorted(MARKS, key=len, reverse=True))
-MARK = rf"(?:{SIGN}|\b(?:{'|'.join(CODES)})\b)"
+MARK = rf"(?:{SIGN}|(?<![A-Za-z])(?:{'|'.join(CODES)})(?![A-Za-z]))"
 DIGITS = r"(?:\d{1,3}(?:[.,'’\u00a0\u202f ]\d{3})+|\d+)(?:[.,]\d+)?"
 # A number that stands for itself: not part of a word, a date, a version, or an identifier such as #1048.
 NUMBER = re.compile(rf"(?<![\w#.,/:-])(?P<minus>[-−]?)(?:{SIGN})?(?P<inner>[-−]?)(?P<digits>{DIGITS})(?![\w/:]|[.,-]\d)")
