@@ -31,7 +31,7 @@ class BackendJson:
     schema: Mapping[str, Json] = {
         "type": "object",
         "properties": {
-            "url": {"type": "string", "pattern": "^https?://"},
+            "url": {"type": "string", "pattern": "^(https?://|\\$\\{base_url\\}/)"},
             "command": {"type": "array", "items": {"type": "string"}, "minItems": 1},
             "path": {"type": "string"},
             "equals": {},

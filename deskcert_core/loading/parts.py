@@ -24,7 +24,7 @@ def chosen(source: Source, env: str | None) -> str | None:
 
 def variables(source: Source, name: str | None) -> dict[str, str | None]:
     """The texts behind `${…}` in the environment of that name. Takes any file: what cannot be told is None, and the problem behind it noted."""
-    known: dict[str, str | None] = {"suite": source.files.root.as_uri()}
+    known: dict[str, str | None] = {"suite": source.files.root.as_uri(), "port": source.files.port}
     found = source.data["environments"][name] if name is not None else None
     written = found.get("base_url") if isinstance(found, dict) else None
     source.files.variables = known
@@ -38,13 +38,14 @@ def environment(source: Source, name: str, *, used: bool) -> Environment | None:
     source.files.variables = variables(source, name)
     data, base = source.at(path), source.files.variables["base_url"]
     url = source.url((*path, "serve", "url"), ("http", "https")) if "serve" in data else None
+    command = source.deep((*path, "serve", "command")) if "serve" in data else ()
     source.files.variables = before
     ca = str(source.near(data["tls"]["ca"])) if "tls" in data else None
     if ca and used and not Path(ca).is_file():
         source.note((*path, "tls", "ca"), f"{data['tls']['ca']!r} does not exist")
     if base is None or ("serve" in data and url is None):
         return None
-    serve = Serve(command=tuple(data["serve"]["command"]), url=url.href, timeout_seconds=data["serve"]["timeout_seconds"]) if url else None
+    serve = Serve(command=tuple(command), url=url.href, timeout_seconds=data["serve"]["timeout_seconds"]) if url else None
     reset = tuple(data["reset"]) if "reset" in data else None
     return Environment(name=name, base_url=base, serve=serve, reset=reset, disposable=data["disposable"], ca=ca)
 
@@ -97,7 +98,7 @@ def _absolute(source: Source, path: Place) -> str | None:
     if found and ("?" in text or "#" in text):
         source.note(path, f"{text!r:.100} has a query or fragment: a base_url has none")
         return None
-    return text.rstrip("/") if found else None
+    return found.href.rstrip("/") if found else None
 
 
 def _exact_origin(source: Source, path: Place) -> str | None:

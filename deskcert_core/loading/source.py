@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -29,13 +30,15 @@ ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 class Files:
     """What all files of a suite share. `root` is the suite's folder, `shown` the same as the user named it.
 
-    `variables` are the texts behind `${base_url}` and `${suite}`; None where a problem told elsewhere leaves one unknown.
+    `variables` are the texts behind `${base_url}`, `${suite}` and `${port}`; None where a problem told elsewhere leaves one unknown.
+    `port` was free on loopback when the suite was read: for an application that `serve` starts.
     """
 
     root: Path
     shown: str
     problems: list[Problem] = field(default_factory=list)
     variables: dict[str, str | None] = field(default_factory=dict)
+    port: str = field(default_factory=lambda: free_port())
 
     def name(self, path: Path) -> str:
         """The path as messages show it."""
@@ -144,6 +147,11 @@ class Source:
         except ValueError as error:
             self.note(path, f"{self.at(path)!r:.100} cannot be used: {error}")
             return None
+
+
+def free_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return str(server.getsockname()[1])
 
 
 def did_you_mean(name: str, known: list[str]) -> str:

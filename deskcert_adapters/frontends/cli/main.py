@@ -16,7 +16,7 @@ COMMANDS = {
     "ci": ("run", "ci", "Run a suite in a pipeline: strict, plain, exit code by verdict."),
     "demo": ("demo", "demo", "Run the invoice example that comes with DeskCert."),
     "init": ("init", "init", "Write a suite that runs, to start from."),
-    "validate": ("validate", "validate", "Check suites, tasks and policies; say every problem with its place."),
+    "validate": ("validate", "validate", "Check suites, tasks and policies, name every problem."),
     "schema": ("schema", "schema", "Print the JSON Schema of a file, for an editor."),
     "plugins": ("plugins", "plugins", "List, show and lock plug-ins."),
     "evaluate": ("evaluate", "evaluate", "Judge a run folder again, from its evidence alone."),
