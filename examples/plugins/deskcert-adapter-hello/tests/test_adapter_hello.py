@@ -1,0 +1,12 @@
+from deskcert_adapter_hello import Hello
+
+from deskcert_core.testing import check_adapter, observation
+
+
+def test_it_conforms() -> None:
+    check_adapter(Hello)
+
+
+def test_it_says_the_title() -> None:
+    *_, last = check_adapter(Hello, options={"greeting": "Hi"}, sees=[observation(title="Invoices")])
+    assert last.answer == "Hi, this page is Invoices"

@@ -1,0 +1,72 @@
+"""What CI runs, and what you can run: `nox` for tests, lint, types and imports; `nox -s demo` for the demonstration."""
+
+from __future__ import annotations
+
+import os
+
+import nox
+
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.sessions = ["tests", "lint", "types", "imports"]
+nox.options.reuse_existing_virtualenvs = True
+
+PROJECT = nox.project.load_toml("pyproject.toml")
+CI = bool(os.environ.get("CI"))
+
+
+def group(name: str) -> list[str]:
+    return nox.project.dependency_groups(PROJECT, name)
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """The invoice suite, from an installed DeskCert, ending in a verdict and a report."""
+    session.install(".")
+    session.run("deskcert", "browser", "install")
+    session.run("deskcert", "demo", *session.posargs)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """All tests. With CI=true a browser test that is skipped is a failure."""
+    browser_and_tests(session)
+    session.run("pytest", "-n", "2", "--dist", "worksteal", *session.posargs)
+
+
+@nox.session
+def campaign(session: nox.Session) -> None:
+    """The long form of the randomised and of the crash tests."""
+    browser_and_tests(session)
+    session.run("pytest", "-m", "campaign", *session.posargs, env={"DESKCERT_CAMPAIGN": "1"})
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    session.install(*group("lint"))
+    session.run("ruff", "check", *session.posargs)
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    session.install("-e", ".", *group("types"))
+    session.run("mypy", *session.posargs)
+
+
+@nox.session
+def imports(session: nox.Session) -> None:
+    """Who may import whom: the contracts in pyproject.toml."""
+    session.install("-e", ".", *group("imports"))
+    session.run("lint-imports", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """The performance ratios, printed."""
+    session.install("-e", ".", *group("test"))
+    session.run("deskcert", "browser", "install")
+    session.run("python", "benchmarks/run.py", *session.posargs)
+
+
+def browser_and_tests(session: nox.Session) -> None:
+    session.install("-e", ".", *group("test"))
+    session.run("deskcert", "browser", "install", success_codes=[0] if CI else [0, 69])

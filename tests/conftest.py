@@ -1,0 +1,36 @@
+"""What holds for all tests: a test marked `browser` needs a browser, and in CI (CI=true) one that is skipped has failed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from functools import cache
+
+import pytest
+
+
+@cache
+def no_browser() -> str:
+    """Why there is none, by the product's own finder; empty if there is one."""
+    from deskcert_core.errors import DeskCertError
+    from deskcert_core.plugins import drivers
+
+    try:
+        drivers.get("deskcert.executors", "chromium").find()  # type: ignore[attr-defined]
+    except DeskCertError as error:
+        return str(error)
+    return ""
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("browser") and no_browser():
+        pytest.skip(no_browser())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if os.environ.get("CI") and report.skipped and not hasattr(report, "wasxfail") and item.get_closest_marker("browser"):
+        report.outcome = "failed"
+        report.longrepr = f"a browser test was skipped in CI: {report.longrepr}"
+    return report
