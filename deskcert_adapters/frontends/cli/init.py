@@ -134,7 +134,7 @@ def init(
 
 def write(folder: Path, files: dict[str, str]) -> None:
     """Each file, if it is not there; and the schemas for an editor beside them."""
-    from deskcert_adapters.frontends.cli.validate import schema_text
+    from deskcert_adapters.frontends.cli.schema import schema_text
 
     schemas = {f".deskcert/{kind}.schema.json": schema_text(kind) for kind in ("suite", "task", "policy")}
     for relative, text in {**files, **schemas}.items():

@@ -9,7 +9,7 @@ import click
 from deskcert_core import schemas
 from deskcert_core.loading.criteria import installed_task_schema
 
-__all__ = ["schema"]
+__all__ = ["schema", "schema_text"]
 
 
 @click.command()
@@ -19,5 +19,9 @@ def schema(name: str) -> None:
 
     That of a task has the parameters of every installed criterion in it; $comment says which are broken and left out.
     """
+    click.echo(schema_text(name))
+
+
+def schema_text(name: str) -> str:
     found = installed_task_schema() if name == "task" else schemas.named(name)
-    click.echo(json.dumps(found.data, indent=2))
+    return json.dumps(found.data, indent=2)
