@@ -12,12 +12,12 @@ import pytest
 @cache
 def no_browser() -> str:
     """Why there is none, by the product's own finder; empty if there is one."""
-    from deskcert_core.errors import DeskCertError
+    from deskcert_core.errors import UnavailableError
     from deskcert_core.plugins import drivers
 
     try:
         drivers.get("deskcert.executors", "chromium").find()  # type: ignore[attr-defined]
-    except DeskCertError as error:
+    except UnavailableError as error:
         return str(error)
     return ""
 
