@@ -204,7 +204,7 @@ def types_text(proposal: Proposal) -> bool:
 
 def is_field(element: Element) -> bool:
     """Whether it takes a value, so that its name says what is asked for and not what it does."""
-    return element.tag in ("textarea", "select", "option") or (element.tag == "input" and not element.submits and element.input_type not in BUTTONS)
+    return element.tag in ("textarea", "select", "option") or (element.tag == "input" and element.input_type not in BUTTONS)
 
 
 def mark_credentials(element: Element | Unknown | None, labels: set[Label], unclear: set[Label]) -> None:
@@ -263,7 +263,7 @@ def form_requests(form: Form) -> list[Request]:
     method = form.method.upper()
     pairs = tuple((one.name, one.value) for one in form.fields)
     if method == "GET":
-        return [Request(method=method, address=with_query(form.action, tuple((name, value or "") for name, value in pairs)), navigation=True)]
+        return [Request(method=method, address=with_query(form.action, tuple((crlf(name), crlf(value or "")) for name, value in pairs)), navigation=True)]
     return [Request(method=method, address=form.action, fields=pairs, content_type=form.enctype, body_size=None, navigation=True)]
 
 
@@ -271,6 +271,11 @@ def with_query(address: Address, pairs: tuple[tuple[str, str], ...]) -> Address:
     """The address with its query replaced, as a form sent by GET does."""
     query = "&".join(f"{form_quoted(name)}={form_quoted(value)}" for name, value in pairs)
     return Address(href=f"{bare(address).partition('?')[0]}?{query}", origin=address.origin, path=address.path, query=pairs)
+
+
+def crlf(text: str) -> str:
+    """The line ends that a form sends."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "\r\n")
 
 
 def form_quoted(text: str) -> str:

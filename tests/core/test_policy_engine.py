@@ -65,7 +65,10 @@ def post(path: str, **fields: str) -> Form:
     return Form(action=parse(SITE + path), method="post", fields=tuple(Field(name=k, kind="hidden", value=v) for k, v in fields.items()))
 
 
-def clicks(effect: Effect = Effect(), element: Element | Unknown | None = None, origin: Origin | Unknown | None = HOME) -> Act:
+NO_EFFECT = Effect()
+
+
+def clicks(effect: Effect = NO_EFFECT, element: Element | Unknown | None = None, origin: Origin | Unknown | None = HOME) -> Act:
     return Act(action_type="click", effect=effect, element=element, origin=origin)
 
 
