@@ -89,7 +89,6 @@ script:
   - {{action_type: fill, target: {{selector: {user_field}}}, value: {user}}}
   - {{action_type: fill, target: {{selector: {password_field}}}, value: "{{{{secret:password}}}}"}}
   - {{action_type: press, target: {{selector: {password_field}}}, value: Enter}}
-assertions: []
 """
 
 TEXT_FIELD = "form:has(input[type=password]) input:is([type=text], [type=email], :not([type]))"
