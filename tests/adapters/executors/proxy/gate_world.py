@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import functools
 import ipaddress
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ParamSpec
 
 import h11
 from cryptography import x509
@@ -23,8 +25,19 @@ from deskcert_core.effect import Request
 from deskcert_core.execution import Verdict
 
 Answer = Callable[["Hit", asyncio.StreamWriter], Awaitable[None]]
+P = ParamSpec("P")
 YES = Verdict(allow=True)
 NO = Verdict(allow=False, reason="the test says no")
+
+
+def in_loop(test: Callable[P, Coroutine[None, None, None]]) -> Callable[P, None]:
+    """Run an async test in a loop of its own, with an end."""
+
+    @functools.wraps(test)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        asyncio.run(asyncio.wait_for(test(*args, **kwargs), 60))
+
+    return run
 
 
 @dataclass
@@ -36,6 +49,7 @@ class Hit:
     headers: dict[str, str]
     body: bytes
     connection: int
+    reader: asyncio.StreamReader
 
 
 @dataclass
@@ -59,7 +73,8 @@ class Origin:
                 await writer.drain()
                 rest = conn.trailing_data[0]
                 conn = h11.Connection(h11.SERVER)
-                conn.receive_data(rest)
+                if rest:
+                    conn.receive_data(rest)
         except (OSError, h11.RemoteProtocolError):
             pass
         finally:
@@ -77,7 +92,7 @@ class Origin:
                 conn.receive_data(data)
             elif isinstance(event, h11.Request):
                 headers = {name.decode(): value.decode() for name, value in event.headers}
-                hit = Hit(event.method.decode(), event.target.decode(), headers, b"", number)
+                hit = Hit(event.method.decode(), event.target.decode(), headers, b"", number, reader)
                 if self.early is not None:
                     await self.early(hit, writer)
                     return None
@@ -178,10 +193,8 @@ class Client:
 
     async def close(self) -> None:
         self.writer.close()
-        try:
+        with suppress(OSError):
             await self.writer.wait_closed()
-        except OSError:
-            pass
 
 
 @dataclass
@@ -226,7 +239,12 @@ class World:
 
 @asynccontextmanager
 async def world(
-    traffic: Told | None = None, *, tls: tuple[str, str, str] | None = None, limits: Limits | None = None, ca: str | None = None, body_limit: int = 1 << 20
+    traffic: Told | None = None,
+    *,
+    tls: tuple[str, str, str] | None = None,
+    limits: Limits | None = None,
+    ca: str | None = None,
+    body_limit: int = 1 << 20,
 ) -> AsyncIterator[World]:
     """An origin (with TLS if `tls` = its authority, certificate, key as paths), a gate before it, and a page `p`."""
     told = traffic or Told()
