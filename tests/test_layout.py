@@ -31,6 +31,11 @@ def test_the_cores_docstring_tells_the_flow_in_the_contracts_order() -> None:
     assert [rank[module] for module in told()] == sorted(rank[module] for module in told())
 
 
+def test_the_flow_page_tells_it_in_the_same_order() -> None:
+    page = (ROOT / "docs" / "flow.md").read_text().partition("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == told()
+
+
 def test_every_module_of_the_core_is_told() -> None:
     core = ROOT / "deskcert_core"
     there = {path.stem for path in core.glob("*.py")} | {path.parent.name for path in core.glob("*/__init__.py")}

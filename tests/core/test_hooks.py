@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from fake_distributions import Site, on_path
 from deskcert_core.address import parse
 from deskcert_core.effect import Effect, Grounding, Request
 from deskcert_core.errors import PluginError
-from deskcert_core.plugins.hooks import ActSeen, Hooks, HookVerdict, RequestSeenByHook, RunSeen, TrialSeen
+from deskcert_core.plugins.hooks import ActSeen, Hooks, HookVerdict, RequestSeenByHook, RunSeen, Spec, TrialSeen
 from deskcert_core.policy.rules import Decision, Status
 from deskcert_core.proposal import ActionType, Proposal
 
@@ -155,3 +157,14 @@ def test_what_it_prints_is_a_note(site: Site, capfd: pytest.CaptureFixture[str])
     add(site, "a-dist", "print('hello')\n" + verdict("return None"))
     assert Hooks.load().notes == ("a-dist 1.0 (a_dist_mod) printed at import: hello",)
     assert capfd.readouterr() == ("", "")
+
+
+def test_the_documented_hook_plug_in_works(site: Site) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text()
+    assert [name for name, _ in inspect.getmembers(Spec, inspect.isfunction) if f"| `{name}(" not in page] == []
+    sample = page.partition("```python\n")[2].partition("```")[0]
+    add(site, "office-dist", sample.replace("9 <= datetime.now().hour < 17", "False"))
+    labelled = replace(ACT, effect=Effect(labels=frozenset({"form_submit"})))
+    hooks = Hooks.load()
+    assert hooks.verdicts(ACT) == ()
+    assert [(said.status, said.reason) for said in hooks.verdicts(labelled)] == [(Status.APPROVAL_REQUIRED, "outside office hours")]

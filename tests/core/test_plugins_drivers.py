@@ -240,5 +240,13 @@ def test_groups_are_sorted_and_known() -> None:
         drivers.find("deskcert.nothing")
 
 
+def test_groups_are_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text()
+    assert drivers.ALLOW in page
+    for group in groups.GROUPS:
+        assert f"`{group.name}`" in page
+        assert not group.open or not group.needs or f"`{' '.join(group.needs)}`" in page
+
+
 def test_one_api_version() -> None:
     assert api.API_VERSION == groups.API_VERSION
