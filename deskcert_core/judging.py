@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -38,7 +39,8 @@ def judge_run(path: Path) -> Report:
 
 
 def read_one(folder: RunFolder, suite: Suite, task_id: str, number: int) -> Evidence:
-    return read_trial(task_of(suite, task_id), folder.lines(task_id, number), folder.text, suite.costs)
+    """The number is the folder's, to which the journal's chain is bound."""
+    return replace(read_trial(task_of(suite, task_id), folder.lines(task_id, number), folder.text, suite.costs), trial=number)
 
 
 def task_of(suite: Suite, task_id: str) -> Task:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from deskcert_core.budget import Costs, Limits
 from deskcert_core.proposal import Proposal
 
 __all__ = ["AgentPlan", "Assertion", "Command", "Environment", "Gate", "Json", "Login", "Secret", "Serve", "Suite", "Task"]
 
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+if TYPE_CHECKING:
+    Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+else:
+    Json = Any  # msgspec, which reads a suite back from the run folder, knows no alias that names itself
 Command = tuple[str, ...]
 
 

@@ -8,15 +8,20 @@ __all__ = ["absent", "failed", "passed", "unclear"]
 
 
 def passed(message: str, *records: int) -> Judgement:
-    return Judgement(outcome=Outcome.PASS, message=message, records=records)
+    return judgement(Outcome.PASS, message, records)
 
 
 def failed(message: str, *records: int) -> Judgement:
-    return Judgement(outcome=Outcome.FAIL, message=message, records=records)
+    return judgement(Outcome.FAIL, message, records)
 
 
 def unclear(message: str, *records: int) -> Judgement:
-    return Judgement(outcome=Outcome.INCONCLUSIVE, message=message, records=records)
+    return judgement(Outcome.INCONCLUSIVE, message, records)
+
+
+def judgement(outcome: Outcome, message: str, records: tuple[int, ...]) -> Judgement:
+    """One line; an end that was never recorded (-1) is no record to point at."""
+    return Judgement(outcome=outcome, message=" ".join(message.split()), records=tuple(seq for seq in records if seq >= 0))
 
 
 def absent(message: str, evidence: Evidence) -> Judgement:
