@@ -18,7 +18,7 @@ class UrlMatches:
     schema: Mapping[str, Json] = {
         "type": "object",
         "properties": {key: {"type": "string", "minLength": 1} for key in ("value", "glob", "matches")},
-        "additionalProperties": False, "minProperties": 1, "maxProperties": 1,
+        "additionalProperties": False, "oneOf": [{"required": [key]} for key in ("value", "glob", "matches")],
     }
 
     def probes(self, params: Mapping[str, Json]) -> Sequence[Probe]:
