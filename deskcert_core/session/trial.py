@@ -55,6 +55,7 @@ class Trial:
     folder: RunFolder
     secrets: Mapping[str, SecretValue]
     watch: Watcher
+    spent: Spent = field(default_factory=Spent)
     started: float = 0.0
     dialogs: int = 0
     look: Look | None = None
