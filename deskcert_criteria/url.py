@@ -9,6 +9,8 @@ from deskcert_criteria.judgements import failed, passed, unclear
 
 __all__ = ["UrlMatches"]
 
+KINDS = ("value", "glob", "matches")
+
 
 class UrlMatches:
     """The URL at the end: exactly `value` (may be relative to the start URL), or `glob`, or the RE2 pattern `matches`. A glob that begins with `/` is of the path."""
@@ -28,7 +30,7 @@ class UrlMatches:
         look = evidence.end_look
         if look is None:
             return unclear("the page at the end was not recorded")
-        kind, wanted = next((key, str(value)) for key, value in params.items())
+        kind, wanted = next((key, str(params[key])) for key in KINDS if key in params)
         answer = passed if ends_at(kind, wanted, look.url, evidence.task.start_url) else failed
         return answer(f"the trial ended at {look.url}", look.seq)
 
