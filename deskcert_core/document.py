@@ -86,8 +86,8 @@ def read(path: Path, shown: str | None = None) -> Document:
             return parse(file.read(MAX_BYTES + 1), name)
     except FileNotFoundError:
         raise InputError([Problem(file=name, message="does not exist")]) from None
-    except OSError as error:
-        raise InputError([Problem(file=name, message=f"cannot be read: {error.strerror}")]) from error
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        raise InputError([Problem(file=name, message=f"cannot be read: {getattr(error, 'strerror', error)}")]) from error
 
 
 def parse(raw: bytes, file: str) -> Document:
@@ -210,6 +210,7 @@ class _Builder:
             return
         if CONTROL.search(text):
             self._note(mark, "a control character may not stand in a text")
+            text = ""
         value = self._resolve(mark, plain) if plain is not None else text
         number = type(value) in (int, float)
         self._put(mark._replace(source=text) if number else mark, value)

@@ -50,19 +50,20 @@ def named(name: str) -> Schema:
     return task_schema({}) if name == "task" else Schema(_stored(name))
 
 
-def task_schema(criteria: Mapping[str, Mapping[str, Any]], *, names: Iterable[str] = (), comment: str = "") -> Schema:
+def task_schema(criteria: Mapping[str, Mapping[str, Any]], *, names: Iterable[str] | None = None, comment: str = "") -> Schema:
     """The schema of a task, with each criterion's parameters by its type. `names` are further types that exist, their parameters not looked at.
 
-    With neither, any type is taken. Raises ValueError naming the criterion whose schema is none.
+    With no criteria and no `names` at all, any type is taken. Raises ValueError naming the criterion whose schema is none.
     """
     data = _stored("task")
-    known = sorted({*criteria, *names})
+    known = None if names is None and not criteria else sorted({*criteria, *(names or ())})
     assertion = data["$defs"]["assertion"]
     data["$defs"]["proposal"] = _stored("proposal")
     if comment:
         data["$comment"] = comment
-    if known:
+    if known is not None:
         assertion["properties"]["type"]["enum"] = known
+    if criteria:
         assertion["allOf"] = [
             {"if": {"required": ["type"], "properties": {"type": {"const": name}}}, "then": {"$ref": f"urn:deskcert:criterion:{name}"}} for name in sorted(criteria)
         ]
@@ -157,7 +158,7 @@ def _worded(error: ValidationError) -> Iterator[tuple[Place, bool, str]]:
         for name in written:
             if name not in allowed:
                 yield (*path, name), True, f"unknown key {name!r:.60}{_instead(name, allowed)}"
-    else:
+    elif error.validator not in COMBINING or isinstance(written, dict) or not _of_keys(limit):  # else its type is wrong, and told
         yield path, False, _said(error)
 
 
@@ -200,11 +201,16 @@ def _hint(error: ValidationError, otherwise: str) -> str:
 def _choice(error: ValidationError) -> str:
     """None of several shapes, or more than one."""
     branches: Any = error.validator_value
-    if all("required" in branch for branch in branches):
+    if _of_keys(branches):
         names = ", ".join(name for branch in branches for name in branch["required"])
         return f"must have {'exactly' if error.validator == 'oneOf' else 'at least'} one of {names}"
     shapes = [_shape(inner) for inner in error.context or () if not inner.path and inner.validator in ("type", "const")]
     return f"must be {' or '.join(dict.fromkeys(shapes))}, not {_kind(error.instance)}" if shapes else f"{error.message:.200}"
+
+
+def _of_keys(branches: list[Any]) -> bool:
+    """Whether the branches only say which keys must be there."""
+    return all(isinstance(branch, dict) and "required" in branch for branch in branches)
 
 
 def _shape(error: ValidationError) -> str:

@@ -23,12 +23,11 @@ def schema_for(documents: Iterable[Document], criteria: Mapping[str, Criterion] 
     """
     names: Collection[str] = drivers.names(GROUP) if criteria is None else criteria
     used = sorted(set(_types(documents)) & set(names))
-    schemas = {name: _schema(name, drivers.get(GROUP, name) if criteria is None else criteria[name]) for name in used}
+    schemas = {name: _schema(drivers.get(GROUP, name) if criteria is None else criteria[name]) for name in used}
     try:
-        # an installed criterion or none: without a single name nothing would be refused
-        return task_schema(schemas, names=names or ["(none is installed)"])
+        return task_schema(schemas, names=names)
     except ValueError as error:
-        raise PluginError(str(error), hint="repair or uninstall the plug-in") from error
+        raise PluginError(str(error).splitlines()[0], hint="repair or uninstall the plug-in") from error
 
 
 def installed_task_schema() -> Schema:
@@ -37,15 +36,15 @@ def installed_task_schema() -> Schema:
     broken: list[str] = []
     for name in drivers.names(GROUP):
         try:
-            schema = _schema(name, drivers.get(GROUP, name))
+            schema = _schema(drivers.get(GROUP, name))
             task_schema({name: schema})
             schemas[name] = schema
         except (PluginError, ValueError) as error:
             broken.append(f"left out: {error}")
-    return task_schema(schemas, comment="\n".join(broken))
+    return task_schema(schemas, names=(), comment="\n".join(broken))
 
 
-def _schema(name: str, plugin: object) -> Mapping[str, Any]:
+def _schema(plugin: object) -> Mapping[str, Any]:
     schema: Mapping[str, Any] = getattr(plugin, "schema", {})
     return schema
 

@@ -39,6 +39,7 @@ def environment(source: Source, name: str, *, used: bool) -> Environment | None:
     data, base = source.at(path), source.files.variables["base_url"]
     url = source.url((*path, "serve", "url"), ("http", "https")) if "serve" in data else None
     command = source.deep((*path, "serve", "command")) if "serve" in data else ()
+    reset = tuple(source.deep((*path, "reset"))) if "reset" in data else None
     source.files.variables = before
     ca = str(source.near(data["tls"]["ca"])) if "tls" in data else None
     if ca and used and not Path(ca).is_file():
@@ -46,7 +47,6 @@ def environment(source: Source, name: str, *, used: bool) -> Environment | None:
     if base is None or ("serve" in data and url is None):
         return None
     serve = Serve(command=tuple(command), url=url.href, timeout_seconds=data["serve"]["timeout_seconds"]) if url else None
-    reset = tuple(data["reset"]) if "reset" in data else None
     return Environment(name=name, base_url=base, serve=serve, reset=reset, disposable=data["disposable"], ca=ca)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -108,6 +108,15 @@ class Source:
 
         done = VARIABLE.sub(value, self.at(path))
         return None if missing else done
+
+    def texts(self, path: Place) -> Iterator[Place]:
+        """Where texts stand at `path` and below."""
+        value = self.at(path)
+        if isinstance(value, str):
+            yield path
+        elif isinstance(value, dict | list):
+            for key in value if isinstance(value, dict) else range(len(value)):
+                yield from self.texts((*path, key))
 
     def deep(self, path: Place) -> Any:
         """The value at `path` with the variables in all its texts replaced."""

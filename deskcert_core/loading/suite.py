@@ -109,7 +109,11 @@ def _read_all(source: Source, setups: set[Path]) -> dict[Path, Document | None]:
     found: set[Path] = set(setups)
     patterns: Any = source.data.get("tasks") if isinstance(source.data, dict) else None
     for index, pattern in enumerate(patterns if isinstance(patterns, list) else ()):
-        if isinstance(pattern, str) and pattern:
+        if not isinstance(pattern, str) or not pattern:
+            continue
+        if pattern.startswith("/") or pattern.count("**") > 1:
+            source.note(("tasks", index), f"{pattern!r:.100} must be relative to the suite's folder, with at most one **")
+        else:
             here = {source.near(name) for name in glob(pattern, root_dir=source.files.root, recursive=True)}  # noqa: PTH207 (Path.glob raises on some)
             found |= here
             if not here - setups:

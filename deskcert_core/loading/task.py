@@ -16,6 +16,7 @@ from deskcert_core.loading.costs import micro_usd
 from deskcert_core.loading.policy import PolicyRead
 from deskcert_core.loading.source import ABSOLUTE, Source, did_you_mean, file_path
 from deskcert_core.loading.tightening import stricter_limits
+from deskcert_core.loading.when import check_pattern
 from deskcert_core.policy.rules import Policy
 from deskcert_core.proposal import Proposal
 from deskcert_core.task import Assertion, Task
@@ -24,6 +25,7 @@ __all__ = ["Known", "task_of"]
 
 HANDLE = re.compile(r"\{\{secret:([A-Za-z0-9][A-Za-z0-9._-]*)\}\}")
 LIKE_A_HANDLE = re.compile(r"\{\{\s*secret")
+PATTERNS = ("matches", "regex")
 TYPED = ("fill", "type")
 
 
@@ -88,14 +90,22 @@ def _inside(path: str, root: str) -> bool:
 
 def _assertion(source: Source, path: Place) -> Assertion:
     whole = source.deep(path)
+    _check_patterns(source, path, whole)
     return Assertion(type=whole["type"], params={key: value for key, value in whole.items() if key != "type"})
+
+
+def _check_patterns(source: Source, path: Place, value: Any) -> None:
+    """In every criterion's parameters `matches` and `regex` name an RE2 pattern: one that is none is told here, not when it is judged."""
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            if key in PATTERNS and isinstance(inner, str):
+                check_pattern(source, (*path, key), inner)
+            _check_patterns(source, (*path, key), inner)
 
 
 def _proposal(source: Source, path: Place, secrets: Collection[str]) -> Proposal:
     data = dict(source.at(path))
-    for key, value in data.items():
-        if isinstance(value, str):
-            _check_handles(source, (*path, key), data["action_type"] in TYPED and key == "value", secrets)
+    _check_handles(source, path, secrets)
     if "url" in data:
         data["url"] = _destination(source, (*path, "url"))
     return msgspec.convert(data, Proposal)
@@ -110,8 +120,14 @@ def _destination(source: Source, path: Place) -> str:
     return found.href if found else ""
 
 
-def _check_handles(source: Source, path: Place, typed: bool, secrets: Collection[str]) -> None:
+def _check_handles(source: Source, proposal: Place, secrets: Collection[str]) -> None:
     """A secret's handle may stand where a text is typed, and nowhere else."""
+    typed = (*proposal, "value") if source.at(proposal)["action_type"] in TYPED else None
+    for path in source.texts(proposal):
+        _check_handle(source, path, path == typed, secrets)
+
+
+def _check_handle(source: Source, path: Place, typed: bool, secrets: Collection[str]) -> None:
     value: str = source.at(path)
     if len(LIKE_A_HANDLE.findall(value)) != len(HANDLE.findall(value)):
         source.note(path, "a secret is written {{secret:NAME}}")

@@ -8,7 +8,7 @@ from deskcert_core.loading.source import Source
 from deskcert_core.policy.match import compiled
 from deskcert_core.policy.rules import ElementWhen, RequestWhen, RuleWhen, TextMatch
 
-__all__ = ["request_of", "when_of"]
+__all__ = ["check_pattern", "request_of", "when_of"]
 
 
 def when_of(source: Source, path: Place) -> RuleWhen:
@@ -29,6 +29,14 @@ def request_of(source: Source, path: Place) -> RequestWhen:
         query=_fields(source, (*path, "query")),
         form=_fields(source, (*path, "form")),
     )
+
+
+def check_pattern(source: Source, path: Place, pattern: str) -> None:
+    """Note a pattern that RE2 refuses: deciding and judging must never meet one."""
+    try:
+        compiled(TextMatch(kind="matches", value=pattern))
+    except ValueError as error:
+        source.note(path, str(error))
 
 
 def _element(source: Source, path: Place) -> ElementWhen:
@@ -66,8 +74,5 @@ def _matches(source: Source, path: Place, *, glob: bool = False) -> tuple[TextMa
 
 def _pattern(source: Source, path: Place) -> TextMatch:
     match = TextMatch(kind="matches", value=source.at(path))
-    try:
-        compiled(match)
-    except ValueError as error:
-        source.note(path, str(error))
+    check_pattern(source, path, match.value)
     return match

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from deskcert_core.errors import ExitCode, InputError
+from deskcert_core.errors import ExitCode, InputError, Problem
 from deskcert_core.loading import load_suite
 
 __all__ = ["validate"]
@@ -38,7 +38,7 @@ def _checked(path: str, env: str | None) -> dict[str, Any]:
     try:
         loaded = load_suite(path, env=env)
     except InputError as error:
-        return {"path": path, "ok": False, "problems": [asdict(problem) for problem in error.problems], "lines": str(error).splitlines()}
+        return {"path": path, "ok": False, "problems": [asdict(problem) for problem in error.problems]}
     return {"path": path, "ok": True, "problems": [], "suite": loaded.suite.name, "tasks": len(loaded.suite.tasks), "policy": loaded.policy.name}
 
 
@@ -46,5 +46,5 @@ def _print(suite: dict[str, Any]) -> None:
     if suite["ok"]:
         tasks = "1 task" if suite["tasks"] == 1 else f"{suite['tasks']} tasks"
         click.echo(f"{suite['path']}: {tasks}, policy {suite['policy']}: ok")
-    for line in suite.pop("lines", ()):
-        click.echo(line)
+    for problem in suite["problems"]:
+        click.echo(Problem(**problem))
