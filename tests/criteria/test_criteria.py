@@ -136,6 +136,7 @@ def test_text_without_a_look_at_the_end_is_unclear() -> None:
     assert judged("contains_text", {"value": "Saved"}, cut) is Outcome.INCONCLUSIVE
     assert judged("not_contains_text", {"value": "Saved"}, cut) is Outcome.INCONCLUSIVE
     assert judged("contains_text", {"value": "Invoices"}, cut) is Outcome.PASS
+    assert judged("contains_text", {"value": "Invoices", "new": True}, Journal().evidence()) is Outcome.INCONCLUSIVE
 
 
 # -- url
