@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from deskcert_core.errors import EvidenceError, HarnessFault
+from deskcert_core.errors import EvidenceError, ExitCode, HarnessFault
 from deskcert_core.evidence import chain
 from deskcert_core.evidence.record import Body, Line, encode, well_formed
 from deskcert_core.evidence.scrub import Scrubber
@@ -28,6 +28,8 @@ LAYOUT = 1
 
 class StoreError(HarnessFault):
     """Evidence could not be written: nothing may happen after this."""
+
+    exit_code = ExitCode.UNAVAILABLE
 
 
 class JournalWriter:

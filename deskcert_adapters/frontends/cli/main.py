@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from typing import NoReturn
 
 import click
 
@@ -56,7 +57,7 @@ def main() -> None:
         cli.main(standalone_mode=False)
     except DeskCertError as error:
         if error.exit_code is ExitCode.BUG:
-            raise
+            our_bug()
         click.secho(f"deskcert: {error}", fg="red" if sys.stderr.isatty() else None, err=True)
         sys.exit(error.exit_code)
     except click.UsageError as error:
@@ -70,3 +71,14 @@ def main() -> None:
         sys.exit(ExitCode.INTERRUPTED)
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
+    except Exception:
+        our_bug()
+
+
+def our_bug() -> NoReturn:
+    """The traceback, and where it belongs. Inside an except clause only."""
+    import traceback
+
+    traceback.print_exc()
+    click.echo(f"deskcert {__version__}: this is a bug of DeskCert; please report it with the lines above", err=True)
+    sys.exit(ExitCode.BUG)
