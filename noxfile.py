@@ -61,10 +61,10 @@ def imports(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """The performance ratios, printed."""
+    """The performance ratios of docs/performance.md, measured here and printed."""
     session.install("-e", ".", *group("test"))
     session.run("deskcert", "browser", "install")
-    session.run("python", "benchmarks/run.py", *session.posargs)
+    session.run("python", "benchmarks", *session.posargs)
 
 
 def browser_and_tests(session: nox.Session) -> None:
