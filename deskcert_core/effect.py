@@ -260,11 +260,11 @@ def form_requests(form: Form) -> list[Request]:
     """What sending a form sends, as far as the page tells it."""
     if form.action is None or form.action.origin.scheme == "javascript":
         return []
-    method = form.method.upper()
-    pairs = tuple((one.name, one.value) for one in form.fields)
-    if method == "GET":
-        return [Request(method=method, address=with_query(form.action, tuple((crlf(name), crlf(value or "")) for name, value in pairs)), navigation=True)]
-    return [Request(method=method, address=form.action, fields=pairs, content_type=form.enctype, body_size=None, navigation=True)]
+    if form.method.upper() == "GET":
+        pairs = tuple((crlf(one.name), crlf(one.value or "")) for one in form.fields)
+        return [Request(method="GET", address=with_query(form.action, pairs), navigation=True)]
+    fields = tuple((one.name, one.value) for one in form.fields)
+    return [Request(method=form.method.upper(), address=form.action, fields=fields, content_type=form.enctype, body_size=None, navigation=True)]
 
 
 def with_query(address: Address, pairs: tuple[tuple[str, str], ...]) -> Address:
@@ -296,6 +296,5 @@ def claim_mismatch(claim: str, action_type: str, effect: Effect, grounding: Grou
     happening = hides(claim, labels)
     if not happening:
         return None
-    element = grounding.element
-    target = f" on {element.role or element.tag} {element.name!r}" if isinstance(element, Element) else ""
+    target = f" on {one.role or one.tag} {one.name!r}" if isinstance(one := grounding.element, Element) else ""
     return f"the agent says {plain(claim)!r}, but {action_type}{target} is {' and '.join(happening)}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import IntEnum
-from functools import cache
+from functools import cache, lru_cache
 from typing import Protocol
 
 import re2
@@ -87,14 +87,12 @@ def text_matches(wanted: tuple[TextMatch, ...], value: str) -> Truth:
 def request_matches(when: RequestWhen, request: Request) -> Truth:
     """Whether a request is meant, in any reading of its path."""
     address = request.address
-    parts = [
-        told(not when.method or request.method.upper() in map(str.upper, when.method)),
-        told(not when.origin or any(pattern.covers(address.origin) for pattern in when.origin)),
-        told(not when.path or any_matches(when.path, path_forms(address.path))),
-        pairs_match(when.query, address.query),
-        pairs_match(when.form, request.fields),
-    ]
-    return min(parts)
+    meant = (
+        (not when.method or request.method.upper() in map(str.upper, when.method))
+        and (not when.origin or any(pattern.covers(address.origin) for pattern in when.origin))
+        and (not when.path or any_matches(when.path, path_forms(address.path)))
+    )
+    return min(pairs_match(when.query, address.query), pairs_match(when.form, request.fields)) if meant else Truth.NO
 
 
 def is_background(when: RequestWhen, request: Request) -> bool:
@@ -120,13 +118,7 @@ def value_matches(wanted: tuple[TextMatch, ...], value: str | None) -> Truth:
 
 def any_matches(wanted: tuple[TextMatch, ...], forms: Iterable[str]) -> bool:
     texts = [well_formed(form) for form in forms]
-    return any(matches(one, text) for one in wanted for text in texts)
-
-
-def matches(wanted: TextMatch, text: str) -> bool:
-    if wanted.kind == "exact":
-        return text == wanted.value
-    return compiled(wanted).search(text) is not None
+    return any(one.value in texts if one.kind == "exact" else any(map(compiled(one).search, texts)) for one in wanted)
 
 
 @cache  # patterns come from policies alone, so their number is bounded
@@ -154,11 +146,12 @@ def readings(path: str) -> list[str]:
     return read
 
 
-def path_forms(path: str) -> set[str]:
+@lru_cache(maxsize=256)  # every rule asks for the same path's
+def path_forms(path: str) -> frozenset[str]:
     """The path as it was sent, and as a server may read it: decoded, without dot segments, empty segments and parameters, with a last slash or not."""
     read = readings(path)
     bare = {collapsed(one).rstrip("/") for one in read}
-    return {*read, *(one or "/" for one in bare), *(one + "/" for one in bare)}
+    return frozenset({*read, *(one or "/" for one in bare), *(one + "/" for one in bare)})
 
 
 def collapsed(path: str) -> str:

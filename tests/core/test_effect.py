@@ -325,7 +325,7 @@ policies = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=200, database=None)
+@settings(deadline=None, max_examples=100, database=None)
 @given(proposals, groundings, policies, st.booleans())
 def test_hiding_what_the_page_says_never_permits_more(proposal: Proposal, grounding: Grounding, policy: Policy, whole: bool) -> None:
     def status(seen: Grounding) -> Status:

@@ -22,7 +22,7 @@ PATHS = ("/a", "/api/a", "/%61pi/a", "/x/..%2fapi/a", "/a//")
 NAMES = ("Save", "Delete")
 VALUES = ("1", "2")
 
-many = settings(deadline=None, max_examples=100, database=None)
+many = settings(deadline=None, max_examples=60, database=None)
 
 
 def some(of: tuple[str, ...]) -> st.SearchStrategy[tuple[str, ...]]:
@@ -159,7 +159,6 @@ def test_an_act_is_decided_as_the_design_says(policy: Policy, act: Act) -> None:
     decision = decide_act(policy, act)
     assert decision.status is model(policy, act, act.effect.requests)
     assert decision.reason.isprintable()
-    assert decision.facts
     assert (decision.risk_level == "low") <= (decision.status is Status.ALLOWED)
 
 
