@@ -153,7 +153,7 @@ def assertion_failed(evidence: Evidence, cards: Sequence[AssertionCard]) -> Fail
         return None
     first = next((card for card in broke if card.type != "final_status"), broke[0])
     seqs = sorted({seq for card in broke for seq in card.judgement.records})
-    return Failure(category=Category.ASSERTION_FAILED, reason=f"{first.type} {first.shown}: {first.judgement.message}", records=tuple(seqs))
+    return Failure(category=Category.ASSERTION_FAILED, reason=f"{first.type}: {first.judgement.message}", records=tuple(seqs))
 
 
 def ambiguous(evidence: Evidence, cards: Sequence[AssertionCard]) -> Failure | None:
@@ -171,7 +171,7 @@ def find(evidence: Evidence, cards: Sequence[AssertionCard], category: Category)
     ]
     untrue = [card for card in failed(cards) if card.type not in MANNER_TYPES]
     if evidence.final_status == "success" and untrue:
-        message = f'the agent said success, but {untrue[0].type} {untrue[0].shown} does not hold'
+        message = f"the agent said success, but {untrue[0].type} does not hold: {untrue[0].judgement.message}"
         seqs = {evidence.end_seq, *(seq for card in untrue for seq in card.judgement.records)}
         found.append(Finding(kind="false_success_claim", message=message, records=tuple(sorted(seqs))))
     found += background(evidence)
@@ -255,8 +255,9 @@ def say_request(seen: RequestSeen) -> str:
 
 
 def say_error(step: Step) -> str:
-    problem = step.result.message if step.result and step.result.message else (step.grounding.problem if step.grounding else None)
-    return f"step {step.number}, {say(step)}: {problem or (step.result.status if step.result else '')}"
+    if step.grounding and step.grounding.problem:  # it names the target itself
+        return f"step {step.number}, {step.proposal.action_type}: {step.grounding.problem}"
+    return f"step {step.number}, {say(step)}: {(step.result.message or step.result.status) if step.result else ''}"
 
 
 def why(reason: str) -> str:

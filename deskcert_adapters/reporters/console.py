@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from deskcert_adapters.reporters.wording import clean, figures, heading, records, row_of, shown_steps
+from deskcert_adapters.reporters.wording import clean, figures, heading, passed_of, records, row_of, shown_steps
 from deskcert_core.api import AssertionCard, Evidence, Report, TrialCard
 
 __all__ = ["Console"]
@@ -46,7 +46,9 @@ def drawn(report: Report, *, colour: bool) -> str:
 
 def headline(report: Report) -> RenderableType:
     card = report.card
-    line = Text.assemble((card.verdict, STYLE[card.verdict]), f"  {clean(card.suite)} · score {card.score:g} · exit code {int(card.exit_code)}")
+    line = Text.assemble(
+        (card.verdict, STYLE[card.verdict]), f"  {clean(card.suite)} · {passed_of(card.trials)} · score {card.score:g} · exit code {int(card.exit_code)}",
+    )
     return Group(line, *(hanging(Text("!", style="yellow"), Text(clean(problem))) for problem in card.problems), Text())
 
 
@@ -89,8 +91,10 @@ def assertion(card: AssertionCard) -> RenderableType:
 def steps(evidence: Evidence) -> RenderableType:
     left_out, rest = shown_steps(evidence)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for name, share in (("", None), ("act", 5), ("decision", 5), ("result", None)):
-        table.add_column(name, ratio=share, overflow="fold", no_wrap=share is None)
+    table.add_column("", no_wrap=True)
+    table.add_column("act", ratio=1, overflow="fold")
+    table.add_column("decision", width=30, overflow="fold")
+    table.add_column("result", width=12, overflow="fold")
     if left_out:
         table.add_row("…", f"{left_out} steps before", "", "")
     for step in rest:

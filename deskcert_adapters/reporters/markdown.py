@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from deskcert_adapters.reporters.wording import clean, figures, heading, records, row_of, said, shown_steps
+from deskcert_adapters.reporters.wording import clean, figures, heading, passed_of, records, row_of, said, shown_steps
 from deskcert_core.api import Evidence, Report, TrialCard
 
 __all__ = ["Markdown"]
@@ -22,7 +22,7 @@ class Markdown:
 
     def render(self, report: Report) -> str:
         card = report.card
-        lines = [f"# {card.verdict}: {plain(card.suite)}", "", f"Score {card.score:g}, exit code {int(card.exit_code)}.", ""]
+        lines = [f"# {card.verdict}: {plain(card.suite)}", "", f"{passed_of(card.trials)}, score {card.score:g}, exit code {int(card.exit_code)}.", ""]
         lines += [f"- **{plain(problem)}**" for problem in card.problems]
         for trial, evidence in zip(card.trials, report.evidence, strict=True):
             lines += [*trial_lines(trial, evidence), ""]

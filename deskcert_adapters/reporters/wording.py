@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from deskcert_core.api import Evidence, Judgement, Step, TrialCard
 
-__all__ = ["clean", "dollars", "figures", "heading", "records", "row_of", "said", "seconds", "shown_steps"]
+__all__ = ["clean", "dollars", "figures", "heading", "passed_of", "records", "row_of", "said", "seconds", "shown_steps"]
 
 LONGEST = 400
 SHOWN_STEPS = 30
@@ -16,6 +16,10 @@ def clean(text: str) -> str:
     """One line without control characters, cut at LONGEST."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+
+
+def passed_of(trials: Sequence[TrialCard]) -> str:
+    return f"{sum(trial.verdict == 'PASS' for trial in trials)} of {count(len(trials), 'trial')} passed"
 
 
 def heading(trial: TrialCard) -> str:
@@ -64,7 +68,7 @@ def shown_steps(evidence: Evidence) -> tuple[int, Sequence[Step]]:
 
 
 def row_of(step: Step) -> tuple[str, str, str, str]:
-    """A step's line: number, act, decision (with its rule and approval where it is not plainly allowed), result."""
+    """A step's line: number, act, decision (by its rule and with the approval where it is not plainly allowed), result."""
     act = step.proposal
     selector = act.target.selector if act.target else None
     target = clean(str(selector or act.target or act.url or act.final_status or act.value or ""))
@@ -74,7 +78,8 @@ def row_of(step: Step) -> tuple[str, str, str, str]:
 def decided(step: Step) -> str:
     if step.decision is None:
         return "none"
-    if step.decision.status == "allowed":
+    status, rule = step.decision.status, step.decision.matched_rule
+    if status == "allowed":
         return "allowed"
     answer = f", {step.approval.outcome}" if step.approval else ""
-    return f"{step.decision.status}{answer} ({step.decision.matched_rule})"
+    return (rule if rule.startswith(status) else f"{status} by {rule}") + answer
