@@ -162,7 +162,9 @@ def request_gate(policy: Policy, request: Request, grant: Grant, *, may_ask: boo
 
 def act_of(proposal: Proposal, grounding: Grounding, effect: Effect) -> Act:
     """The facts a policy decides an act on. A goto is judged where it goes, any other act where its element stands."""
-    page = grounding.page.origin if grounding.page else None
+    page = grounding.page.origin if grounding.page else UNKNOWN
+    if proposal.action_type is ActionType.FINISH:  # acts on no page
+        return Act(action_type=proposal.action_type, effect=effect)
     if proposal.action_type is ActionType.GOTO:
         origin = grounding.destination.origin if grounding.destination else UNKNOWN
         return Act(action_type=proposal.action_type, effect=effect, origin=origin)
