@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from journals import BASE, SUCCESS, Journal, approval, invoice
 
+from deskcert_core.budget import Usage
 from deskcert_core.evaluation import AssertionCard, Judgement, Outcome
 from deskcert_core.failure import Category, Failure, broken, classify, completed, find, violations
 
@@ -262,7 +263,7 @@ def test_an_agent_that_asks_for_help() -> None:
 
 
 def test_an_agent_that_gives_up_though_all_holds() -> None:
-    failure = classified(Journal().start().act("read").finish("failure", None), *GOOD)
+    failure = classified(Journal().start().finish("failure", None), *GOOD)
     assert (failure.category, failure.reason) == (Category.TASK_AMBIGUITY, "the agent ended with failure")
 
 
@@ -276,8 +277,7 @@ def test_a_task_that_wants_the_question_is_completed_by_it() -> None:
 
 def test_what_cannot_be_judged_proves_nothing() -> None:
     failure = classified(invoice(), card(outcome="inconclusive"))
-    assert failure.category is Category.NONE
-    assert "could not be judged" in failure.reason
+    assert (failure.category, "could not be judged" in failure.reason) == (Category.NONE, True)
     assert classified(ended(Journal().start().act("read"), "blocked"), *GOOD).category is Category.NONE
 
 
@@ -285,8 +285,6 @@ def test_what_cannot_be_judged_proves_nothing() -> None:
 
 
 def test_claim_mismatch_and_background_and_unpriced() -> None:
-    from deskcert_core.budget import Usage
-
     journal = Journal().start().act("click", mismatch="says view, would delete", usage=Usage(model="new"))
     for path in ("a", "b"):
         journal.request("GET", f"http://ads.example/{path}", own=False, let_go=False, status="blocked", answered=None)
