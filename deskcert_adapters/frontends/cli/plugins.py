@@ -15,7 +15,6 @@ from deskcert_core.errors import InputError, PluginError, Problem
 
 if TYPE_CHECKING:
     from deskcert_core.loading import Loaded
-
     from deskcert_core.plugins.drivers import Found
 
 COLUMNS = ("group", "name", "distribution", "version", "state")
