@@ -71,6 +71,7 @@ def task_schema(criteria: Mapping[str, Mapping[str, Any]], *, names: Iterable[st
     return Schema(data)
 
 
+@cache
 def setup_schema() -> Schema:
     """The schema of a log-in: a task that must have a script, needs no assertions, and logs in for no session of its own."""
     data = named("task").data
@@ -142,7 +143,11 @@ def _flat(error: ValidationError) -> Iterator[ValidationError]:
 def _distance(errors: list[ValidationError]) -> tuple[bool, int, int]:
     """How far a branch is from what was written: another type or constant first, then the number of errors."""
     shallow = [error for error in errors if not error.path]
-    return any(error.validator in ("type", "const") for error in shallow), len(shallow), len(errors)
+    return any(_of_another_kind(error) for error in shallow), len(shallow), len(errors)
+
+
+def _of_another_kind(error: ValidationError) -> bool:
+    return error.validator in ("type", "const") or (error.validator == "enum" and isinstance(error.instance, list | dict))
 
 
 def _worded(error: ValidationError) -> Iterator[tuple[Place, bool, str]]:
@@ -171,6 +176,8 @@ def _said(error: ValidationError) -> str:
             return f"must be {KINDS.get(limit, limit)}, not {_kind(written)}"
         case "const":
             return f"must be {json.dumps(limit)}, not {_kind(written)}"
+        case "enum" if not isinstance(written, str):
+            return f"must be one of {', '.join(map(str, limit))}, not {_kind(written)}"
         case "enum":
             return f"{_kind(written)} is not known{_instead(written, limit)}"
         case "minLength" | "minItems" | "minProperties":

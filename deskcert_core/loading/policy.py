@@ -68,9 +68,13 @@ class Policies:
         if not source.valid:
             return None
         found = [parent for parent in parents if parent]
+        problems = len(self.files.problems)
         own = _policy(source, tuple(parent.policy for parent in found))
         limits = stricter_limits([_limits(source), *(parent.limits for parent in found)])
-        return PolicyRead(policy=tightened(source, own), limits=limits) if len(found) == len(parents) else None
+        policy = tightened(source, own)
+        # a policy with a hole in it would only make tasks look wrong
+        fit = len(found) == len(parents) and len(self.files.problems) == problems
+        return PolicyRead(policy=policy, limits=limits) if fit else None
 
     def _parent(self, source: Source, path: Place, chain: tuple[str, ...]) -> PolicyRead | None:
         written: str = source.at(path)
