@@ -62,9 +62,10 @@ class Relay:
     async def _download(self, up: Upstream) -> None:
         silence: float | None = self._limits.answer
         while True:
-            if up.waiting:
-                await self._client.drain(self._limits.body)
-            match event := await up.event(silence):
+            match event := up.event():
+                case None:
+                    await self._client.drain(self._limits.answer)  # a browser may pause a download
+                    await up.receive(silence)
                 case h11.InformationalResponse():
                     if event.status_code == 103:  # 100 is settled between browser and gate
                         self._write(h11.InformationalResponse(status_code=103, headers=list(event.headers.raw_items())))
@@ -79,7 +80,7 @@ class Relay:
                     self._write(h11.Data(data=event.data))
                 case h11.EndOfMessage():
                     self._write(h11.EndOfMessage())
-                    return await self._client.drain(self._limits.body)
+                    return await self._client.drain(self._limits.answer)
 
     def _write(self, event: h11.Event) -> None:
         self._client.writer.write(self._server.send(event) or b"")

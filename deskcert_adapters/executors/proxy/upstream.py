@@ -37,22 +37,25 @@ class Upstream:
         except (OSError, TimeoutError, h11.LocalProtocolError) as error:
             raise UpstreamBroke("the application's server does not take the request") from error
 
-    async def event(self, seconds: float | None) -> h11.Event:
+    async def receive(self, seconds: float | None) -> None:
         try:
-            while (event := self.conn.next_event()) is h11.NEED_DATA:
-                self.conn.receive_data(await self._link.read(seconds))
+            self.conn.receive_data(await self._link.read(seconds))
         except TimeoutError as error:
             raise UpstreamFault("the application's server does not answer in time") from error
-        except (OSError, h11.RemoteProtocolError) as error:
+        except OSError as error:
+            raise UpstreamBroke("the application's server broke off") from error
+
+    def event(self) -> h11.Event | None:
+        """The next event of what was received, None if more has to be."""
+        try:
+            event = self.conn.next_event()
+        except h11.RemoteProtocolError as error:
             raise UpstreamBroke("the application's server broke off or answered in no HTTP") from error
+        if event is h11.NEED_DATA:
+            return None
         if not isinstance(event, h11.Event) or isinstance(event, h11.ConnectionClosed):
             raise UpstreamBroke("the application's server closed without an answer")
         return event
-
-    @property
-    def waiting(self) -> bool:
-        """Whether the next event has to be read from the socket first."""
-        return not self.conn.trailing_data[0]
 
     def ready(self) -> bool:
         """Make it ready for another request, if both sides left it so."""

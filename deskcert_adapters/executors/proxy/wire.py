@@ -120,6 +120,9 @@ class Link:
                 await self.writer.wait_closed()
         except (TimeoutError, OSError):
             self.abort()
+        except asyncio.CancelledError:
+            self.abort()
+            raise
 
     def resume(self) -> None:
         transport = self.writer.transport
