@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from gate_world import NO, Hit, Told, answering, certificates, in_loop, world
+from gate_world import NO, Hit, Told, answering, certificates, in_loop, plain, world
 
 from deskcert_adapters.executors.proxy.server import RequestGate
 from deskcert_adapters.executors.proxy.wire import Limits
@@ -258,3 +258,23 @@ async def test_what_is_sent_is_what_was_decided() -> None:
     async with world() as w:
         await (await w.client()).ask(w.request("GET", "/a/../b/%2e%2e/c?q=%41#".rstrip("#")))
         assert (w.traffic.asked[0][1].address.path, w.origin.hits[0].target) == ("/c", "/c?q=%41")
+
+
+@in_loop
+async def test_an_answer_that_nobody_asked_for_is_given_to_nobody() -> None:
+    writers: list[asyncio.StreamWriter] = []
+
+    async def kept(hit: Hit, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+        await plain(hit, writer)
+
+    async with world() as w:
+        w.origin.answer = kept
+        client = await w.client()
+        first = await client.ask(w.request())
+        writers[0].write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstray")
+        await asyncio.sleep(0.05)
+        second = await client.ask(w.request())
+        assert first is not None
+        assert second is not None
+        assert (first.body, second.body, [hit.connection for hit in w.origin.hits]) == (b"ok", b"ok", [1, 2])
