@@ -74,7 +74,7 @@ class Actor:
         await self._watch.dismiss()
         if proposal.action_type == "wait_for" and proposal.target is None:
             seconds += 1
-        return await self._watch.race(self._do(proposal, grounding, secrets), seconds)
+        return await self._watch.race(self._do(proposal, grounding, secrets), seconds, keep=True)
 
     async def _do(self, proposal: Proposal, grounding: Grounding, secrets: Mapping[str, SecretValue]) -> str:
         value = proposal.value or ""

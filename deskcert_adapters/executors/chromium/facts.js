@@ -17,7 +17,7 @@ const firstSubmit = form => controls(form).find(isSubmit) ?? null;
 function field(c, submitter) {
   const kind = kindOf(c), name = attr(c, 'name') ?? '', autocomplete = attr(c, 'autocomplete') ?? '';
   const one = (value, of = name) => ({name: of, kind, autocomplete, value});
-  if (matches(c, ':disabled') || climb(c, 'datalist') || (isSubmit(c) || BUTTONS.has(kind)) && c !== submitter) return [];
+  if (matches(c, ':disabled') || (isSubmit(c) || BUTTONS.has(kind)) && c !== submitter) return [];
   if (kind === 'image') return ['x', 'y'].map(axis => one(null, name ? `${name}.${axis}` : axis));
   if (!name || ['object', 'output', 'fieldset'].includes(kind) || ['checkbox', 'radio'].includes(kind) && !c.checked) return [];
   if (kind === 'select') return [...c.options].filter(o => o.selected && !matches(o, ':disabled')).map(o => one(o.value));
@@ -64,4 +64,5 @@ const describe = e => {
   const id = attr(e, 'id'), name = squash(clickText(e) ?? attr(e, 'aria-label') ?? (matches(e, 'input,textarea,select') ? '' : textOf(e))).slice(0, 60);
   return tagOf(e) + (id ? '#' + id : '') + (name ? ` "${name}"` : '');
 };
-const missing = (kind, message) => ({kind, message});
+const missing = (kind, message) => ({kind, message, final: kind === 'ambiguous' || NEVER.has(message)});
+const NEVER = new Set(['it takes no text', 'it is no select element', 'it cannot be checked', 'it belongs to no form']);   // waiting does not help

@@ -63,7 +63,7 @@ def own_folder() -> Path:
 
 
 def revision(path: Path) -> int:
-    numbers = re.findall(r"-(\d+)/", path.as_posix())
+    numbers = re.findall(r"/chromium(?:_headless_shell)?-(\d+)/", path.as_posix())
     return int(numbers[0]) if numbers else 0
 
 

@@ -15,10 +15,11 @@ CUT = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """Why there is nothing to act on."""
+    """Why there is nothing to act on; `final` where waiting would not help."""
 
     kind: Literal["missing", "ambiguous", "covered", "unusable"]
     message: str
+    final: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -116,8 +116,8 @@ class Resolver:
         while True:
             try:
                 found = await self._watch.race(self._look(proposal), ANSWER_SECONDS)
-                settled = found.problem is None or found.problem.kind == "ambiguous"
-                if (settled and not (found.moving and clock() < start + MOVE_SECONDS)) or clock() >= start + seconds:
+                at_rest = (found.problem is None or found.problem.final) and not found.moving
+                if at_rest or clock() >= start + (MOVE_SECONDS if found.moving else seconds):
                     role, name, closed = await self._watch.race(self._accessible(), ANSWER_SECONDS) if found.element else ("", "", False)
                     return found, role, name, closed
             except Error:  # the document was replaced between two questions

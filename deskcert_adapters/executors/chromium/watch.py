@@ -15,7 +15,8 @@ from deskcert_core.errors import HarnessFault
 __all__ = ["DialogOpened", "Late", "Watch"]
 
 T = TypeVar("T")
-AFTERMATH_SECONDS = 1.0
+AFTERMATH_SECONDS = 3.0
+DEATH_SECONDS = 1.0
 DISMISS_SECONDS = 2.0
 
 
@@ -43,7 +44,7 @@ class Watch:
         context.on("dialog", self._on_dialog)
         context.on("page", self._on_popup)
         tab.on("crash", lambda _: self._end("crashed"))
-        tab.on("close", lambda _: self._end("closed"))
+        tab.on("close", lambda _: self._on_close())
         tab.on("download", self._on_download)
 
     async def listen(self, cdp: CDPSession) -> str:
@@ -77,6 +78,10 @@ class Watch:
             self.note("page crashed")
         setattr(self, how, True)
         self._wake()
+
+    def _on_close(self) -> None:
+        """A page also closes because its browser died, and that is told a moment later."""
+        asyncio.get_running_loop().call_later(DEATH_SECONDS, self._end, "closed")
 
     def _on_loading(self, main: str, frame: str, loading: bool) -> None:
         if frame == main:
@@ -138,32 +143,48 @@ class Watch:
 
     def _forget(self, task: asyncio.Task[object]) -> None:
         self._left.discard(task)
-        if not task.cancelled():
-            task.exception()
+        error = None if task.cancelled() else task.exception()
+        if error and not isinstance(error, Error):
+            self.note(f"after its dialog the act ended: {error}")
 
-    async def race(self, work: Coroutine[object, object, T], seconds: float) -> T:
-        """The work's result. Raises Late, DialogOpened, HarnessFault (page or browser gone), or what the work raises."""
+    async def race(self, work: Coroutine[object, object, T], seconds: float, *, keep: bool = False) -> T:
+        """The work's result. Raises Late, DialogOpened, HarnessFault (page or browser gone), or what the work raises.
+
+        What is not done by then is cancelled, except that a dialog lets work go on in the background where `keep` says so.
+        """
+        try:
+            self._may_go_on()
+        except BaseException:
+            work.close()
+            raise
         task = asyncio.ensure_future(work)
         end = asyncio.get_running_loop().time() + seconds
         try:
             while not task.done():
-                self.check()
-                if self.dialog:
-                    raise DialogOpened
+                self._may_go_on()
                 await self._next(task, end)
             return task.result()
+        except DialogOpened:
+            if keep and not task.done():
+                self._keep(task)
+            raise
         except Error as error:
             await self._aftermath(error)
             raise
         finally:
-            if not task.done():
-                self._keep(task)
+            if task not in self._left and not task.done():
+                task.cancel()
+                task.add_done_callback(_retrieved)
+
+    def _may_go_on(self) -> None:
+        self.check()
+        if self.dialog:
+            raise DialogOpened
 
     async def _next(self, task: asyncio.Task[T], end: float) -> None:
         """Until the task is done or something stirs. Raises Late."""
         left = end - asyncio.get_running_loop().time()
         if left <= 0:
-            task.cancel()
             raise Late
         stir = asyncio.ensure_future(self._stir.wait())
         try:
@@ -197,3 +218,9 @@ class Watch:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
+
+
+def _retrieved(task: asyncio.Task[T]) -> None:
+    """Work that was given up may still fail; nobody asks for it any more."""
+    if not task.cancelled():
+        task.exception()
