@@ -24,6 +24,7 @@ class Relay:
         self._server = server
         self._limits = limits
         self._answered = answered
+        self._ready = bytearray()  # for the browser, sent once nothing more waits to be read
 
     async def run(self, up: Upstream, request: h11.Request, body: bytes, rest: AsyncIterator[bytes] | None) -> None:
         """Send `request`, `body` and then `rest` (None if `body` is all), hand the answer to the browser.
@@ -64,7 +65,7 @@ class Relay:
         while True:
             match event := up.event():
                 case None:
-                    await self._client.drain(self._limits.answer)  # a browser may pause a download
+                    await self._flush()
                     await up.receive(silence)
                 case h11.InformationalResponse():
                     if event.status_code == 103:  # 100 is settled between browser and gate
@@ -80,7 +81,12 @@ class Relay:
                     self._write(h11.Data(data=event.data))
                 case h11.EndOfMessage():
                     self._write(h11.EndOfMessage())
-                    return await self._client.drain(self._limits.answer)
+                    return await self._flush()
 
     def _write(self, event: h11.Event) -> None:
-        self._client.writer.write(self._server.send(event) or b"")
+        self._ready += self._server.send(event) or b""
+
+    async def _flush(self) -> None:
+        self._client.writer.write(bytes(self._ready))
+        self._ready.clear()
+        await self._client.drain(self._limits.answer)  # a browser may pause a download
