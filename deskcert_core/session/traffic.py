@@ -24,6 +24,7 @@ class Window:
     """The step that is being executed. Opened with what the act may send, closed when the page has settled."""
 
     agent: bool
+    causes: bool
     grant: Grant
 
 
@@ -46,9 +47,10 @@ class PageTraffic:
         self._free.set()
         self.refused: list[RequestOutcome] = []
 
-    def open(self, *, agent: bool, grant: Grant) -> None:
-        """An act begins: the agent's, or (`agent` false) the harness's own opening of the start page."""
-        self._window, self.refused = Window(agent=agent, grant=grant), []
+    def open(self, *, agent: bool, causes: bool, grant: Grant) -> None:
+        """An act begins: the agent's, or (`agent` false) the harness's own opening of the start page. `causes` is false for an act that
+        only looks or waits: what the page sends meanwhile is the page's own doing."""
+        self._window, self.refused = Window(agent=agent, causes=causes, grant=grant), []
 
     def close(self) -> None:
         self._window = None
@@ -69,7 +71,7 @@ class PageTraffic:
         if window and grant.covers(request):
             window.grant = grant.without(request)  # used up before anything is awaited: two requests never share one grant
         outcome = await self._desk.decide_request(request, number, grant, may_ask=agents, hold=self._hold)
-        own = agents and (request.navigation or request.writes)
+        own = window is not None and window.causes and (request.navigation or request.writes)
         if own and not outcome.go:
             self.refused.append(outcome)
         self._record(request, number, outcome, own, body)

@@ -28,6 +28,7 @@ __all__ = ["Trial"]
 
 PROPOSAL_SECONDS = 300.0
 UNCHANGING = frozenset({ActionType.READ, ActionType.SCREENSHOT})
+WAITING = UNCHANGING | {ActionType.WAIT_FOR}
 MOVING = frozenset({ActionType.SCROLL, ActionType.WAIT_FOR})
 
 
@@ -76,7 +77,7 @@ class Trial:
         grounding = await self.page.ground(proposal)
         if grounding.problem or grounding.destination is None:
             raise HarnessFault(f"the start page cannot be opened: {grounding.problem}", whose="application")
-        self.traffic.open(agent=False, grant=Grant(origins=frozenset({grounding.destination.origin})))
+        self.traffic.open(agent=False, causes=False, grant=Grant(origins=frozenset({grounding.destination.origin})))
         result = await self.page.act(proposal, grounding, {})
         await self.page.settle()
         self.traffic.close()
@@ -208,7 +209,7 @@ class Trial:
     async def execute(self, number: int, proposal: Proposal, outcome: Outcome) -> ExecutionResult:
         """The one place where the executor is called for an agent. The intent is on the disk before it."""
         self.journal.append(Intended(step=number), sync=True)
-        self.traffic.open(agent=True, grant=outcome.grant)
+        self.traffic.open(agent=True, causes=proposal.action_type not in WAITING, grant=outcome.grant)
         result = await self.page.act(proposal, outcome.grounding, self.secrets)
         self.fresh = self.fresh or proposal.action_type not in UNCHANGING
         await self.page.settle()

@@ -80,11 +80,10 @@ def destination(request: h11.Request, tunnel: Origin | None) -> Address:
 
 
 def navigates(request: h11.Request) -> bool:
-    """Whether a document is loaded. Browsers send Sec-Fetch-* only to trustworthy places; elsewhere the wish for https tells navigations."""
-    mode = header(request, b"sec-fetch-mode")
-    if not mode:
-        return header(request, b"upgrade-insecure-requests") == "1"
-    return mode == "navigate" or header(request, b"sec-fetch-dest") in ("document", "iframe", "frame")
+    """Whether the top document is loaded. Browsers send Sec-Fetch-* only to trustworthy places; elsewhere the wish for https tells navigations,
+    those of frames too: the stricter reading."""
+    destination = header(request, b"sec-fetch-dest")
+    return destination == "document" if destination else header(request, b"upgrade-insecure-requests") == "1"
 
 
 def connection_options(request: h11.Request) -> frozenset[str]:

@@ -54,7 +54,8 @@ def cli() -> None:
 def main() -> None:
     """The console script: user mistakes give one line and their exit code; anything else is our bug and shows its traceback."""
     try:
-        cli.main(standalone_mode=False)
+        code = cli.main(standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else ExitCode.PASSED)
     except DeskCertError as error:
         if error.exit_code is ExitCode.BUG:
             our_bug()
