@@ -13,6 +13,7 @@ from deskcert_core.evidence.record import Answered, Note, Requested
 from deskcert_core.evidence.store import JournalWriter, RunFolder
 from deskcert_core.execution import Verdict
 from deskcert_core.gate import Grant, RequestOutcome
+from deskcert_core.policy.engine import decide_request
 from deskcert_core.policy.rules import Decision, Policy, Status
 from deskcert_core.session.act import ActDesk
 
@@ -70,7 +71,12 @@ class PageTraffic:
         grant = window.grant if window else Grant()
         if window and grant.covers(request):
             window.grant = grant.without(request)  # used up before anything is awaited: two requests never share one grant
-        outcome = await self._desk.decide_request(request, number, grant, may_ask=agents, hold=self._hold)
+        try:
+            outcome = await self._desk.decide_request(request, number, grant, may_ask=agents, hold=self._hold)
+        except asyncio.CancelledError:  # the page was closed while a person was asked: it never left, and the record says so
+            cut = RequestOutcome(go=False, decision=decide_request(self._desk.policy, request), approval="unavailable")
+            self._record(request, number, cut, False, body)
+            raise
         own = window is not None and window.causes and (request.navigation or request.writes)
         if own and not outcome.go:
             self.refused.append(outcome)

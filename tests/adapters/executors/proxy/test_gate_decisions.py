@@ -203,9 +203,9 @@ async def test_a_socket_is_asked_about_and_refused_on_an_allowed_host(tunnel: bo
 async def test_navigation_is_told_from_what_the_browser_sets() -> None:
     async with world() as w:
         client = await w.client()
-        for headers in ("Sec-Fetch-Mode: navigate\r\n", "Sec-Fetch-Mode: cors\r\nSec-Fetch-Dest: empty\r\n", "Upgrade-Insecure-Requests: 1\r\n", ""):
+        for headers in ("Sec-Fetch-Dest: document\r\n", "Sec-Fetch-Dest: empty\r\n", "Sec-Fetch-Dest: iframe\r\nUpgrade-Insecure-Requests: 1\r\n", "Upgrade-Insecure-Requests: 1\r\n", ""):
             await client.ask(w.request("GET", "/", headers))
-        assert [request.navigation for _, request, _ in w.traffic.asked] == [True, False, True, False]
+        assert [request.navigation for _, request, _ in w.traffic.asked] == [True, False, False, True, False]
 
 
 @in_loop
