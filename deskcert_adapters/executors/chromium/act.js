@@ -19,7 +19,7 @@ function arm(types) {                                             // until disar
     const h = event.composedPath()[0];
     if (!nodeOf(h)) return;
     state.landed = describe(actionable(h));
-    if (actionable(h) === target || FRAMES.has(tagOf(h)) || under(target, h) && shadowOf(h)) return;
+    if (actionable(h) === target) return;
     if (event.type === 'click' && controlOf(climb(h, 'label') || h) === target) return;
     state.stopped = true;
     event.preventDefault();

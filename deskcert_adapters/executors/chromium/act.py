@@ -10,7 +10,7 @@ from playwright.async_api import Error
 
 from deskcert_adapters.executors.chromium.secret import SecretRefused, check_place, secret_of
 from deskcert_adapters.executors.chromium.watch import DialogOpened, Late, Watch
-from deskcert_adapters.executors.chromium.world import World
+from deskcert_adapters.executors.chromium.world import ScriptFailed, World
 from deskcert_core.effect import Element, Grounding
 from deskcert_core.errors import HarnessFault
 from deskcert_core.execution import ExecutionResult, SecretValue
@@ -61,7 +61,7 @@ class Actor:
         except Error as error:
             return ExecutionResult(status="error", message=first_line(error, secrets), landed_on=self._landed)
         except HarnessFault as fault:
-            if fault.whose != "application":
+            if fault.whose != "application" and not isinstance(fault, ScriptFailed):
                 raise
             return ExecutionResult(status="error", message=str(fault), landed_on=self._landed)
         return ExecutionResult(status="success", message=message, landed_on=self._landed)

@@ -40,7 +40,7 @@ function aim(ask, target) {                                       // where the p
   }
   return [point, h];
 }
-const moving = e => { for (; e; e = up(e)) if (animations(e).some(a => a.playState === 'running')) return true; return false; };
+const moving = e => { for (; e; e = up(e)) if (animations(e).some(a => a.playState === 'running' && a.effect?.getComputedTiming().endTime !== Infinity)) return true; return false; };
 const digest = form => JSON.stringify(form);
 function ground(ask, ...given) {
   disarm();

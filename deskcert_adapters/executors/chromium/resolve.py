@@ -11,7 +11,7 @@ from playwright.async_api import Error
 
 from deskcert_adapters.executors.chromium.found import Found, Problem, address_of, element_of, form_of
 from deskcert_adapters.executors.chromium.watch import DialogOpened, Late, Watch
-from deskcert_adapters.executors.chromium.world import World
+from deskcert_adapters.executors.chromium.world import ScriptFailed, World
 from deskcert_core.address import Address, parse
 from deskcert_core.effect import UNKNOWN, Grounding
 from deskcert_core.proposal import Proposal, Target
@@ -82,7 +82,7 @@ class Resolver:
     async def _history(self, page: Address | None, step: int) -> Grounding:
         try:
             history = await self._watch.race(self._world.cdp.send("Page.getNavigationHistory"), ANSWER_SECONDS)
-        except (Late, DialogOpened):
+        except (Late, DialogOpened, Error):
             return unusable(page, "the page does not answer")
         at = history["currentIndex"] + step
         if not 0 <= at < len(history["entries"]):
@@ -99,6 +99,8 @@ class Resolver:
             return unusable(page, "the page does not answer")
         except DialogOpened:
             return unusable(page, "a dialog opened meanwhile")
+        except ScriptFailed as failed:
+            return unusable(page, str(failed))
         what = f"{proposal.target or 'the focused element'}: "
         if found.foreign or closed:
             return Grounding(page=page, element=UNKNOWN, form=UNKNOWN, point=found.point)

@@ -38,7 +38,10 @@ def secret_of(value: str, secrets: Mapping[str, SecretValue]) -> SecretValue | N
         raise SecretRefused("a secret's handle must be the whole value")
     if whole[1] not in secrets:
         raise SecretRefused(f"there is no secret {whole[1]!r}")
-    return secrets[whole[1]]
+    secret = secrets[whole[1]]
+    if "\n" in secret.value or "\r" in secret.value:
+        raise SecretRefused("a secret of more than one line is not typed: the line end would press Enter")
+    return secret
 
 
 async def check_place(world: World, secret: SecretValue) -> None:

@@ -17,6 +17,7 @@ __all__ = ["DialogOpened", "Late", "Watch"]
 T = TypeVar("T")
 AFTERMATH_SECONDS = 3.0
 DEATH_SECONDS = 1.0
+UNSEEN = ("data:", "blob:")
 DISMISS_SECONDS = 2.0
 
 
@@ -54,6 +55,7 @@ class Watch:
         self.frames.add(main)
         for name, loading in (("Page.frameStartedLoading", True), ("Page.frameRequestedNavigation", True), ("Page.frameStoppedLoading", False)):
             cdp.on(name, lambda event, loading=loading: self._on_loading(main, event["frameId"], loading))
+        cdp.on("Page.frameNavigated", lambda event: self._on_navigated(event["frame"]["url"]))
         cdp.on("Page.frameAttached", lambda event: self.frames.add(event["frameId"]))
         await cdp.send("Page.enable")
         return main
@@ -87,6 +89,10 @@ class Watch:
         if frame == main:
             self.loading = loading
             self._wake()
+
+    def _on_navigated(self, url: str) -> None:
+        if url.startswith(UNSEEN):
+            self.note(f"a frame opened {url[:200]}, which passes no gate")
 
     def _on_dialog(self, dialog: Dialog) -> None:
         self.dialogs += 1

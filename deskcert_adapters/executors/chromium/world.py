@@ -12,7 +12,7 @@ from playwright.async_api import CDPSession, Error
 
 from deskcert_core.errors import HarnessFault
 
-__all__ = ["World"]
+__all__ = ["ScriptFailed", "World"]
 
 T = TypeVar("T")
 NAME = "deskcert"
@@ -28,6 +28,10 @@ def source() -> str:
     """The functions of this folder's scripts, in one scope."""
     folder = files("deskcert_adapters.executors.chromium")
     return "(() => {\n" + "\n".join((folder / part).read_text("utf-8") for part in PARTS) + "\n})()"
+
+
+class ScriptFailed(HarnessFault):
+    """One of our scripts threw: this page is built as they did not expect."""
 
 
 class World:
@@ -80,7 +84,7 @@ class World:
         if "exceptionDetails" in answer:
             details = answer["exceptionDetails"]
             text = details.get("exception", {}).get("description") or details.get("text", "")
-            raise HarnessFault(f"a page script failed: {text.splitlines()[0] if text else 'no reason given'}")
+            raise ScriptFailed(f"the page cannot be read: {text.splitlines()[0] if text else 'no reason given'}")
         result: object = answer["result"].get("value" if by_value else "objectId")
         return result
 
@@ -95,4 +99,4 @@ def objects(given: tuple[str, ...]) -> list[dict[str, object]]:
 
 def passing(error: Error) -> bool:
     """Whether the document was just being replaced."""
-    return any(sign in str(error) for sign in ("context", "Context", "navigated", "No frame", "Frame", "uniqueContextId"))
+    return "closed" not in str(error) and any(sign in str(error) for sign in ("context", "Context", "navigated", "No frame", "Frame", "uniqueContextId"))

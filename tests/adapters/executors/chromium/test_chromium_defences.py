@@ -133,6 +133,17 @@ def test_a_secret_is_typed_nowhere_else(
     assert "horse" not in repr(secret)
 
 
+def test_a_secret_of_two_lines_would_press_enter(lab: Lab, show: Shower) -> None:
+    page = show(login(lab))
+    result = page.do(A.TYPE, Target(selector="#p"), {"pw": SecretValue(value="one\ntwo", origins=(lab.site.origin,))}, value=HANDLE)
+    assert (result.status, lab.site.hits) == ("error", [])
+
+
+def test_documents_that_pass_no_gate_are_told(lab: Lab, show: Shower) -> None:
+    page = show("<iframe src='data:text/html,<p>x'></iframe>")
+    assert any(event.startswith("a frame opened data:text/html") for event in page.see().events)
+
+
 def test_a_secret_stays_out_of_a_foreign_frame(lab: Lab, show: Shower) -> None:
     lab.other.pages["/login"] = "<!doctype html><body style='margin:0'><input type=password id=p autofocus style='width:300px;height:150px' oninput=\"fetch('/got',{method:'POST'})\">"
     page = show(f"<iframe id=f src={lab.other.origin}/login></iframe>")
