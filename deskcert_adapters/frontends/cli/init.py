@@ -79,7 +79,6 @@ assertions:
 """
 
 LOGIN = """\
-# yaml-language-server: $schema=../.deskcert/task.schema.json
 # Logging in happens outside the agent: it gets the session, never the password.
 version: 1
 id: login
