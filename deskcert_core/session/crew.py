@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
 
 from deskcert_core.address import parse
 from deskcert_core.errors import HarnessFault, PluginError, TrialFault
@@ -51,6 +50,7 @@ class Crew:
     application: Application
     agent: AgentPlan
     adapter: drivers.Found
+    criteria: Mapping[str, type[Criterion]]
     env: Mapping[str, str]
     secrets: Mapping[str, SecretValue]
     watch: Watcher
@@ -147,8 +147,7 @@ class Crew:
             raise HarnessFault(f"session {task.session!r} was gone at the end of the trial", whose="session")
         root, env = Path(self.suite.root), {"DESKCERT_BASE_URL": self.suite.environment.base_url}
         for assertion in task.assertions:
-            criterion = cast("type[Criterion]", drivers.get("deskcert.criteria", assertion.type))()
-            for probe in criterion.probes(assertion.params):
+            for probe in self.criteria[assertion.type]().probes(assertion.params):
                 journal.append(await probes.take(probe, page, root, env))
 
     async def close(self) -> None:

@@ -145,15 +145,16 @@ class Run:
     def _manifest(self, info: BrowserInfo, started: datetime) -> dict[str, object]:
         hooks = self.hooks = Hooks.load()
         part = [self.adapter, drivers.pick("deskcert.approvers", self.approver), *hooks.plugins]
-        criteria = sorted({assertion.type for task in self.tasks for assertion in task.assertions})
-        part += [drivers.pick("deskcert.criteria", name) for name in criteria]
+        names = sorted({assertion.type for task in self.tasks for assertion in task.assertions})
+        self.criteria = {name: cast("type[Criterion]", drivers.get("deskcert.criteria", name)) for name in names}
+        part += [drivers.pick("deskcert.criteria", name) for name in names]
         part += [drivers.pick("deskcert.effects", name) for name in self.policy.classifiers]
         return {
             "deskcert": __version__, "started_at": stamp(started), "suite": self.suite.name, "environment": self.suite.environment.name,
             "base_url": self.suite.environment.base_url, "agent": self.agent.name, "adapter": str(self.adapter), "agent_env": sorted(self.env),
             "agent_options": dict(self.agent.options), "agent_isolation": "process", "approver": self.approver, "browser": asdict(info),
             "containment": info.containment, "python": sys.version.split()[0], "system": platform.system(),
-            "criteria": {name: cast("type[Criterion]", drivers.get("deskcert.criteria", name)).version for name in criteria},
+            "criteria": {name: criterion.version for name, criterion in self.criteria.items()},
             "plugins": [asdict(one) for one in taking_part(part)], "tasks": [task.id for task in self.tasks],
         }
 
@@ -174,7 +175,8 @@ class Run:
         )
         return Crew(
             run_id=self.run_id, suite=self.suite, policy=self.policy, folder=self.folder, journal=self.journal, browser=browser, traffic=self.traffic,
-            desk=desk, logins=logins, application=self.application, agent=self.agent, adapter=self.adapter, env=self.env, secrets=values, watch=self.watch,
+            desk=desk, logins=logins, application=self.application, agent=self.agent, adapter=self.adapter, criteria=self.criteria,
+            env=self.env, secrets=values, watch=self.watch,
         )
 
 
