@@ -41,7 +41,9 @@ class Ran:
 def deskcert(*words: str | Path, cwd: Path, timeout: float = 180, **env: str | Path) -> subprocess.CompletedProcess[str]:
     whole = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200", **{name: str(value) for name, value in env.items()}}
     command = [sys.executable, "-m", "deskcert_adapters.frontends.cli", *map(str, words)]
-    return subprocess.run(command, cwd=cwd, env=whole, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL)
+    return subprocess.run(  # in a session of its own: no approver finds the terminal of whoever runs the tests
+        command, cwd=cwd, env=whole, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL, start_new_session=True,
+    )
 
 
 def run_suite(suite: Path, out: Path, *words: str, **env: str | Path) -> Ran:
