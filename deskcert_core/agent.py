@@ -36,10 +36,11 @@ class Dialog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastResult:
-    """How the agent's last proposal ended. `status` is the execution's; `decision` the policy's; `message` is for the model."""
+    """How the agent's last proposal ended. `status` is the execution's; `decision` the policy's, `approval` the approver's outcome; `message` is for the model."""
 
     status: Literal["success", "error", "not_executed", "timeout", "outcome_unknown"]
     decision: str
+    approval: str = "not_required"
     message: str = ""
 
 
@@ -59,7 +60,8 @@ class Observation:
 class AgentAdapter(Protocol):
     """An agent, as DeskCert drives it. Made once per process as `Adapter(options: dict[str, str])`, then used for one trial after another.
 
-    An adapter that replays the task's own `script` sets `wants_script = True`; the journal says so.
+    An adapter that replays the task's own `script` sets `wants_script = True`; the journal says so. One that calls a model sets
+    `calls_model = True` and gives every proposal a `usage` (of zero tokens where no call was made): under a cost limit a missing one stops the trial.
     Any exception is the agent's fault, except `ModelServiceError` (api): that makes the trial INCONCLUSIVE.
     """
 

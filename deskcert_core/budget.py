@@ -11,13 +11,15 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What one model call used, in tokens. Cached tokens are not part of `input_tokens`."""
+    """What the model calls behind one proposal used, in tokens, each billed call once. Cached tokens are not part of `input_tokens`;
+    reasoning tokens are part of `output_tokens`, and image tokens of `input_tokens`: providers bill them so."""
 
     model: str
     input_tokens: int = 0
     output_tokens: int = 0
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

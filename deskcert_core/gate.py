@@ -127,6 +127,8 @@ def act_gate(policy: Policy, proposal: Proposal, grounding: Grounding, home: tup
     more = yield NeedLabels(grounding=grounding, effect=effect)
     effect = replace(effect, labels=effect.labels | expect(more, frozenset))
     decision = decide_act(policy, act_of(proposal, grounding, effect))
+    if proposal.safety_checks:
+        decision = raise_to(decision, Status.APPROVAL_REQUIRED, "agent.safety_check", f"the model's provider asks for a person: {'; '.join(proposal.safety_checks)}")
     decision = tighten(decision, (yield NeedVerdicts(decision=decision, grounding=grounding, effect=effect)))
     mismatch = claim_mismatch(proposal.decision_summary, proposal.action_type, effect, grounding)
     yield Ruled(decision=decision, effect=effect, claim_mismatch=mismatch)

@@ -79,6 +79,7 @@ class Proposal:
     """One proposed act. Which of the optional fields an action takes is said in `schema/proposal.schema.json`.
 
     `value` is the text of fill and type, the key of press, the option of select_option, the command of the never-executed three.
+    `safety_checks` are what the model's provider wants a person to look at first: they make an approval necessary, whatever the policy says.
     `decision_summary` is the agent's own one-line claim: recorded, compared with the effect, never believed.
     """
 
@@ -94,5 +95,6 @@ class Proposal:
     to: Target | None = None
     final_status: FinalStatus | None = None
     answer: str | None = None
+    safety_checks: tuple[str, ...] = ()
     decision_summary: str = ""
     usage: Usage | None = None

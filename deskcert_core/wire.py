@@ -35,6 +35,7 @@ class Ready:
 
     version: int
     wants_script: bool = False
+    calls_model: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,7 +59,7 @@ class Host:
         match message:
             case wire.Hello(version=wire.VERSION):
                 self._adapter = load(message.adapter)(dict(message.options))
-                return wire.Ready(version=wire.VERSION, wants_script=getattr(self._adapter, "wants_script", False) is True)
+                return wire.Ready(version=wire.VERSION, wants_script=says(self._adapter, "wants_script"), calls_model=says(self._adapter, "calls_model"))
             case wire.Hello():
                 raise ValueError(f"the host speaks version {wire.VERSION} of the protocol, not {message.version}")
             case wire.Start():
@@ -112,6 +112,10 @@ def load(adapter: str) -> Any:
     if (version := getattr(found, "deskcert_api", None)) != API_VERSION:
         raise TypeError(f"{adapter} says deskcert_api = {version!r}, this DeskCert speaks {API_VERSION}")
     return found
+
+
+def says(adapter: object, name: str) -> bool:
+    return getattr(adapter, name, False) is True
 
 
 def first_line(error: BaseException) -> str:

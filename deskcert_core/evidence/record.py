@@ -43,6 +43,7 @@ class AgentReady:
     adapter: str
     wants_script: bool
     isolation: str
+    calls_model: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,7 @@ class AgentProcess:
         self._child = Child(HOST, env)
         self._usable = True
         self._output: str | None = None
-        self.wants_script = False
+        self.wants_script = self.calls_model = False
 
     @classmethod
     async def start(cls, name: str, value: str, options: Mapping[str, str], env: Mapping[str, str], timeout: float) -> AgentProcess:
@@ -57,7 +57,7 @@ class AgentProcess:
             if isinstance(error, AgentFault):
                 raise PluginError(error.message, hint=error.hint or "repair or remove the adapter") from error
             raise
-        self.wants_script = ready.wants_script
+        self.wants_script, self.calls_model = ready.wants_script, ready.calls_model
         return self
 
     @property

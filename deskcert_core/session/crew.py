@@ -126,7 +126,7 @@ class Crew:
     ) -> TrialEnded:
         agent = self.idle.pop() if self.idle else await self._hire()
         try:
-            journal.append(AgentReady(adapter=str(self.adapter), wants_script=agent.wants_script, isolation=agent.isolation))
+            journal.append(AgentReady(adapter=str(self.adapter), wants_script=agent.wants_script, isolation=agent.isolation, calls_model=agent.calls_model))
             trial = Trial(
                 task=task, suite=self.suite, policy=self.policy, page=page, agent=agent, traffic=side, desk=desk, journal=journal, folder=self.folder,
                 secrets=self.secrets, watch=self.watch,

@@ -41,7 +41,7 @@ class Logins:
             if not await self.alive(login.name, state):
                 state = await self._make(login)
                 if not await self.alive(login.name, state):
-                    raise HarnessFault(f"session {name!r}: logged in, but {login.check_url} does not show {login.check_selector!r}", whose="session")
+                    raise HarnessFault(f"session {name!r}: after the log-in, {login.check_url} does not show {login.check_selector!r}", whose="session", hint="a wrong password, or another selector?")
             return state
 
     async def alive(self, name: str, state: str) -> bool:

@@ -19,6 +19,8 @@ async def fetch(secrets: dict[str, Secret], root: Path) -> dict[str, SecretValue
     found: dict[str, SecretValue] = {}
     for name, secret in secrets.items():
         value = await value_of(name, secret, root)
+        if not value:
+            raise UnavailableError(f"secret {name!r} is empty")
         if len(value) < SHORTEST:
             raise UnavailableError(f"secret {name!r} is shorter than {SHORTEST} characters", hint="it could not be kept out of the evidence")
         found[name] = SecretValue(value=value, origins=secret.origins)

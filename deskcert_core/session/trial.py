@@ -131,6 +131,8 @@ class Trial:
     def may_act(self, proposal: Proposal, look: Look, before: Counter[tuple[object, ...]]) -> TrialEnded | None:
         """Money and loops, once the proposal is known."""
         costs = self.suite.costs
+        if proposal.usage is None and self.agent.calls_model and self.limits.max_cost_micro_usd is not None:
+            return TrialEnded(reason="cost_limit", message="the agent calls a model and did not say what the call used")
         if proposal.usage and costs.of_usage(proposal.usage) is None and self.limits.max_cost_micro_usd is not None:
             return TrialEnded(reason="cost_limit", message=f"model {proposal.usage.model!r} has no price in the suite's costs")
         self.spent = self.spent.act(costs, proposal.usage)
@@ -229,7 +231,7 @@ class Trial:
         self.journal.append(Resulted(step=number, result=ExecutionResult(status="not_executed", message=decision.reason)))
         if decision.status is Status.BLOCKED:
             return self.stop_or_tell(self.policy.on_block, "blocked", reason_of(decision), decision.status)
-        return self.stop_or_tell(self.policy.on_denied, "denied", f"approval {outcome.approval}: {reason_of(decision)}", decision.status)
+        return self.stop_or_tell(self.policy.on_denied, "denied", f"approval {outcome.approval}: {reason_of(decision)}", decision.status, outcome.approval)
 
     def after(self, outcome: Outcome, result: ExecutionResult) -> LastResult | TrialEnded:
         """What an executed act leaves: its own refused requests count as much as a refused act."""
@@ -237,12 +239,12 @@ class Trial:
             if blocked(refused):
                 return self.stop_or_tell(self.policy.on_block, "blocked", f"its request was blocked: {reason_of(refused.decision)}", Status.BLOCKED)
             text = f"its request was not approved ({refused.approval}): {reason_of(refused.decision)}"
-            return self.stop_or_tell(self.policy.on_denied, "denied", text, Status.APPROVAL_REQUIRED)
-        return LastResult(status=result.status, decision=outcome.decision.status.value, message=result.message)
+            return self.stop_or_tell(self.policy.on_denied, "denied", text, Status.APPROVAL_REQUIRED, refused.approval)
+        return LastResult(status=result.status, decision=outcome.decision.status.value, approval=outcome.approval, message=result.message)
 
-    def stop_or_tell(self, how: str, reason: Literal["blocked", "denied"], message: str, status: Status) -> LastResult | TrialEnded:
+    def stop_or_tell(self, how: str, reason: Literal["blocked", "denied"], message: str, status: Status, approval: str = "not_required") -> LastResult | TrialEnded:
         if how == "tell_agent":
-            return LastResult(status="not_executed", decision=status.value, message=message)
+            return LastResult(status="not_executed", decision=status.value, approval=approval, message=message)
         return TrialEnded(reason=reason, message=message)
 
     def progress(self, number: int, proposal: Proposal) -> Progress:

@@ -88,7 +88,7 @@ def test_good_proposals(text: str) -> None:
     ("{action_type: shell_command}", ["f:1:1: 'value' is missing"]),
     ("{action_type: scroll}", ["f:1:1: must have at least one of delta_x, delta_y"]),
     ("{action_type: wait_for}", ["f:1:1: must have at least one of target, timeout_seconds"]),
-    ("{action_type: go_back, url: x}", ["f:1:24: unknown key 'url'; allowed here: action_type, decision_summary, usage"]),
+    ("{action_type: go_back, url: x}", ["f:1:24: unknown key 'url'; allowed here: action_type, decision_summary, safety_checks, usage"]),
     ("{action_type: click, target: {selector: a, text: b}}", ["f:1:30: target: must have exactly one of selector, role, label, text, test_id, ref, x"]),
     ("{action_type: click, target: {}}", ["f:1:30: target: must have exactly one of selector, role, label, text, test_id, ref, x"]),
     ("{action_type: click, target: {x: 1}}", ["f:1:30: target: 'x' needs 'y'"]),
