@@ -78,9 +78,14 @@ class Bill:
 
     def __init__(self) -> None:
         self._due: Usage | None = None
+        self._unsaid = False
 
-    def add(self, used: Usage) -> None:
-        """Raises ValueError if the service answers with another model before the last call was carried: one proposal names one model."""
+    def add(self, used: Usage | None) -> None:
+        """One call's usage; None where the service did not say, which must not pass as nothing. Raises ValueError if another
+        model answers before the last call was carried: one proposal names one model."""
+        if used is None:
+            self._unsaid = True
+            return
         due = self._due or Usage(model=used.model)
         if due.model != used.model and due != Usage(model=due.model):
             raise ValueError(f"the service answered with {used.model!r} after {due.model!r}: one proposal cannot carry the cost of both")
@@ -91,7 +96,10 @@ class Bill:
         )
 
     def take(self) -> Usage | None:
-        """What is due, and from then on zero tokens of the same model; None if no call was reported."""
+        """What is due, and from then on zero tokens of the same model; None where a call did not say what it used, or none was made."""
+        if self._unsaid:
+            self._unsaid = False
+            return None
         due = self._due
         self._due = Usage(model=due.model) if due else None
         return due
