@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +27,8 @@ from deskcert_core.session.login import Logins
 from deskcert_core.session.progress import Progress, Watcher
 from deskcert_core.session.traffic import PageTraffic, SessionTraffic
 from deskcert_core.session.trial import Trial
-from deskcert_core.task import AgentPlan, Suite, Task
+from deskcert_core.task import AgentPlan, Assertion, Suite, Task
+from deskcert_core.trial import Probe
 
 __all__ = ["Crew"]
 
@@ -147,8 +148,15 @@ class Crew:
             raise HarnessFault(f"session {task.session!r} was gone at the end of the trial", whose="session")
         root, env = Path(self.suite.root), {"DESKCERT_BASE_URL": self.suite.environment.base_url}
         for assertion in task.assertions:
-            for probe in self.criteria[assertion.type]().probes(assertion.params):
+            for probe in self._wanted(assertion):
                 journal.append(await probes.take(probe, page, root, env))
+
+    def _wanted(self, assertion: Assertion) -> Sequence[Probe]:
+        """What a criterion wants to have kept. A criterion that raises is a broken plug-in, not our bug."""
+        try:
+            return self.criteria[assertion.type]().probes(assertion.params)
+        except Exception as error:
+            raise PluginError(f"criterion {assertion.type!r} failed at its probes: {type(error).__name__}: {error}") from error
 
     async def close(self) -> None:
         """End the agents; what they printed is kept."""

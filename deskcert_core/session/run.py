@@ -69,6 +69,7 @@ class Run:
     def __init__(self, loaded: Loaded, options: RunOptions, watch: Watcher, run_id: str) -> None:
         self.suite, self.policy, self.options, self.watch = loaded.suite, loaded.policy, options, watch
         self.run_id, self.root = run_id, Path(loaded.suite.root)
+        refuse_unbuilt(loaded)
         self.tasks = chosen(loaded.suite.tasks, options.tasks)
         self.agent = agent_plan(loaded.suite.agents, options)
         self.adapter = drivers.pick("deskcert.adapters", self.agent.adapter)
@@ -209,6 +210,17 @@ def chosen(tasks: tuple[Task, ...], wanted: tuple[str, ...]) -> tuple[Task, ...]
     if missing:
         raise UsageError(f"the suite has no task {', '.join(map(repr, missing))}", hint=f"it has {', '.join(task.id for task in tasks)}")
     return tuple(task for task in tasks if not wanted or task.id in wanted)
+
+
+def refuse_unbuilt(loaded: Loaded) -> None:
+    """What a file may say and this version does not do yet is refused, never passed over. Raises UnavailableError."""
+    policy, suite = loaded.policy, loaded.suite
+    said = {
+        "redact in the policy": bool(policy.redact), "network.upstream_proxy in the policy": policy.upstream_proxy != "none",
+        "retries in a task": any(task.retries for task in suite.tasks),
+    }
+    if unbuilt := [what for what, is_said in said.items() if is_said]:
+        raise UnavailableError(f"{' and '.join(unbuilt)}: not built in this version", hint="leave it empty")
 
 
 def stamp(moment: datetime) -> str:

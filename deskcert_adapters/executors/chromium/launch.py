@@ -47,7 +47,7 @@ class Chromium:
             raise UnavailableError(f"containment {plan.containment} is not built in this version", hint="write containment: proxy in the policy")
         self._plan, found = plan, find_browser()
         try:
-            self._gate = RequestGate(traffic, ca=plan.ca)
+            self._gate = RequestGate(traffic, ca=plan.ca, on_garbage=self._garbage, on_fault=self._fault)
             await self._gate.start()
             self._playwright = await async_playwright().start()
             self._browser = await self._launch(self._playwright, self._gate, found)
@@ -119,6 +119,16 @@ class Chromium:
     def _died(self) -> None:
         for page in tuple(self._pages):
             page.watch.browser_died()
+
+    def _garbage(self, page: str, reason: str) -> None:
+        """Bytes that are no request were refused: the page's next observation says so."""
+        for one in self._pages:
+            if one.name == page:
+                one.watch.note(f"refused, no request: {reason}")
+
+    def _fault(self, page: str, error: Exception) -> None:
+        """The gate or the session behind it failed, and the request was refused."""
+        self._garbage(page, f"the gate failed: {type(error).__name__}: {error}")
 
     def _tell(self, frame: str, note: str) -> None:
         """A decision on a file: load, to the page whose frame asks; to all where that is not known."""

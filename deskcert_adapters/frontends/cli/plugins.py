@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from deskcert_adapters.frontends.cli.strangers import strangers
 from deskcert_core.errors import InputError, PluginError, Problem
 
 if TYPE_CHECKING:
-    from deskcert_core.loading import Loaded
     from deskcert_core.plugins.drivers import Found
 
 COLUMNS = ("group", "name", "distribution", "version", "state")
@@ -64,7 +64,8 @@ def lock(suite: Path, check: bool) -> None:
     file = suite / SUITE_FILE if suite.is_dir() else suite
     loaded = load_suite(suite)
     listed = loaded.suite.plugins
-    wanted = respelled(strangers(loaded), listed)
+    used = strangers(loaded, adapters=[plan.adapter for plan in loaded.suite.agents.values()])
+    wanted = respelled(used, listed)
     if sorted(listed) == wanted:
         click.echo(f"{file}: {line(listed)} is what the suite uses; nothing to do")
     elif check:
@@ -132,19 +133,6 @@ def instead(name: str) -> str:
 
 
 # -- lock
-
-
-def strangers(loaded: Loaded) -> list[str]:
-    """The distributions, other than DeskCert, that take part when this suite runs. Raises PluginError if one of its plug-ins is not there."""
-    from deskcert_core.plugins import drivers
-    from deskcert_core.plugins.groups import HOOKS
-
-    suite = loaded.suite
-    uses = {("deskcert.approvers", suite.approver), *(("deskcert.adapters", plan.adapter) for plan in suite.agents.values())}
-    uses |= {("deskcert.criteria", assertion.type) for task in suite.tasks for assertion in task.assertions}
-    uses |= {("deskcert.effects", name) for name in loaded.policy.classifiers}
-    found = [drivers.pick(group, name) for group, name in sorted(uses)] + [hook for hook in drivers.find(HOOKS) if not hook.off]
-    return sorted({one.distribution for one in found if drivers.canonical(one.distribution) != drivers.OURS})
 
 
 def respelled(wanted: Sequence[str], listed: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from deskcert_core.errors import ExitCode, PluginError, UsageError
+from deskcert_core.errors import ExitCode, UsageError
 
 OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.argument("suite", type=click.Path(path_type=Path), default=Path()),
@@ -54,6 +54,7 @@ def run_and_report(
 ) -> int:
     """The exit code of a whole run. Raises DeskCertError for what keeps it from starting."""
     from deskcert_adapters.frontends.cli.reporting import plan_reports, write_reports
+    from deskcert_adapters.frontends.cli.strangers import refuse_unlisted, strangers
     from deskcert_adapters.frontends.cli.watching import watching
     from deskcert_core.judging import judge_run
     from deskcert_core.loading import load_suite
@@ -62,7 +63,8 @@ def run_and_report(
     loaded = load_suite(suite, env=env)
     plan = plan_reports(reports, as_json=as_json)
     if strict:
-        refuse_strangers(loaded.suite.plugins, agent_of(loaded.suite.agents, agent), {a.type for t in loaded.suite.tasks for a in t.assertions}, plan.names)
+        part = strangers(loaded, adapters=[agent_of(loaded.suite.agents, agent)], approver=approver, reporters=plan.names)
+        refuse_unlisted(loaded.suite.plugins, part)
     given = RunOptions(
         agent=agent, out=out, approver=approver, trials=trials, tasks=tasks, agent_options=pairs(agent_options),
     )
@@ -107,18 +109,3 @@ def pairs(given: tuple[str, ...]) -> dict[str, str]:
 
 def agent_of(agents: Any, name: str) -> str:
     return str(agents[name].adapter) if name in agents else name
-
-
-def refuse_strangers(listed: tuple[str, ...], adapter: str, criteria: set[str], reporters: tuple[str, ...]) -> None:
-    """`ci` loads no distribution that the suite does not list: a pipeline must not change its judges by an install."""
-    from deskcert_core.plugins import drivers
-    from deskcert_core.plugins.groups import HOOKS
-
-    part = [drivers.pick("deskcert.adapters", adapter), *(drivers.pick("deskcert.criteria", name) for name in sorted(criteria))]
-    part += [drivers.pick("deskcert.reporters", name) for name in reporters]
-    part += [found for found in drivers.find(HOOKS) if not found.off]
-    known = {drivers.canonical(name) for name in (*listed, "deskcert")}
-    missing = sorted({found.distribution for found in part if drivers.canonical(found.distribution) not in known})
-    if missing:
-        line = f"plugins: [{', '.join(sorted({*listed, *missing}))}]"
-        raise PluginError(f"the suite does not list {', '.join(missing)}", hint=f"if it may take part, write into deskcert.yaml: {line}")
