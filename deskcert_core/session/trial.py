@@ -213,8 +213,9 @@ class Trial:
         self.journal.append(Intended(step=number), sync=True)
         self.traffic.open(agent=True, causes=proposal.action_type not in WAITING, grant=outcome.grant)
         result = await self.page.act(proposal, outcome.grounding, self.secrets)
-        self.fresh = self.fresh or proposal.action_type not in UNCHANGING
-        await self.page.settle()
+        if proposal.action_type not in UNCHANGING:
+            self.fresh = True
+            await self.page.settle()
         while self.traffic.holding:
             await self.traffic.free()
             await self.page.settle()
