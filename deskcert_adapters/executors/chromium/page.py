@@ -28,7 +28,7 @@ __all__ = ["ChromiumPage"]
 T = TypeVar("T")
 ANSWER_SECONDS = 5.0
 SETTLE_SECONDS = 5.0
-QUIET_SECONDS = 0.05
+QUIET_SECONDS = 0.025
 REST_SECONDS = 1.0
 
 
