@@ -88,13 +88,15 @@ class Secret:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentPlan:
-    """One entry of `agents`: the adapter, its options, and the names of the environment variables that may reach it."""
+    """One entry of `agents`: the adapter, its options, the names of the environment variables that may reach it, and the files and
+    folders (absolute) that its process may read beside its own packages."""
 
     name: str
     adapter: str
     options: dict[str, str] = field(default_factory=dict)
     env: tuple[str, ...] = ()
     endpoint: str | None = None
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,7 +78,14 @@ def agent(source: Source, name: str) -> AgentPlan:
     path: Place = ("agents", name)
     data = source.at(path)
     endpoint = source.text((*path, "endpoint")) if "endpoint" in data else None
-    return AgentPlan(name=name, adapter=data["adapter"], options=data.get("options", {}), env=tuple(data.get("env", ())), endpoint=endpoint)
+    files = [source.near(file) for file in data.get("files", ())]
+    for index, file in enumerate(files):
+        if not file.exists():
+            source.note((*path, "files", index), f"{data['files'][index]!r} does not exist")
+    return AgentPlan(
+        name=name, adapter=data["adapter"], options=data.get("options", {}), env=tuple(data.get("env", ())), endpoint=endpoint,
+        files=tuple(str(file.absolute()) for file in files),
+    )
 
 
 def gate(source: Source) -> Gate:

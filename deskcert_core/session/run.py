@@ -9,7 +9,7 @@ import secrets as tokens
 import sys
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, cast
@@ -31,6 +31,7 @@ from deskcert_core.session.application import Application
 from deskcert_core.session.crew import Crew
 from deskcert_core.session.desk import Classifier, Desk
 from deskcert_core.session.login import Logins
+from deskcert_core.session.program import placed
 from deskcert_core.session.progress import Progress, Watcher
 from deskcert_core.session.traffic import OpenTraffic, SessionTraffic
 from deskcert_core.task import AgentPlan, Task
@@ -71,7 +72,7 @@ class Run:
         self.run_id, self.root = run_id, Path(loaded.suite.root)
         refuse_unbuilt(loaded)
         self.tasks = chosen(loaded.suite.tasks, options.tasks)
-        self.agent = agent_plan(loaded.suite.agents, options)
+        self.agent = agent_plan(loaded.suite.agents, options, self.root)
         self.adapter = drivers.pick("deskcert.adapters", self.agent.adapter)
         self.env = {name: os.environ[name] for name in self.agent.env if name in os.environ}
         self.ran = 0
@@ -170,7 +171,7 @@ class Run:
     def _crew(self, approver: Approver, browser: Browser, values: Mapping[str, SecretValue]) -> Crew:
         names = self.policy.classifiers
         classifiers = [cast("type[Classifier]", drivers.get("deskcert.effects", name))() for name in names]
-        desk = Desk(hooks=self.hooks, classifiers=classifiers, approver=approver, rules=self.policy.approvals)
+        desk = Desk(hooks=self.hooks, classifiers=classifiers, approver=approver, rules=self.policy.approvals, watch=self.watch)
         logins = Logins(
             logins=self.suite.logins, root=self.root, browser=browser, traffic=self.traffic, policy=self.policy, journal=self.journal, secrets=values,
         )
@@ -199,10 +200,11 @@ async def canary(browser: Browser, traffic: SessionTraffic, journal: JournalWrit
         raise UnavailableError("the request gate did not refuse its canary: nothing would be stopped", hint="see: deskcert doctor")
 
 
-def agent_plan(agents: Mapping[str, AgentPlan], options: RunOptions) -> AgentPlan:
+def agent_plan(agents: Mapping[str, AgentPlan], options: RunOptions, root: Path) -> AgentPlan:
+    """The suite's entry with the command line's options over it; a command from there names files as they are seen where it was typed."""
     plan = agents.get(options.agent) or AgentPlan(name=options.agent, adapter=options.agent)
     merged = {**plan.options, **options.agent_options}
-    return AgentPlan(name=plan.name, adapter=plan.adapter, options=merged, env=plan.env, endpoint=plan.endpoint)
+    return placed(replace(plan, options=merged), Path.cwd() if "command" in options.agent_options else root)
 
 
 def chosen(tasks: tuple[Task, ...], wanted: tuple[str, ...]) -> tuple[Task, ...]:
