@@ -13,6 +13,7 @@ from deskcert_core.effect import Grounding
 from deskcert_core.plugins.hooks import Hooks
 from deskcert_core.policy.rules import Approvals
 from deskcert_core.proposal import Proposal
+from deskcert_core.session.progress import Progress, Watcher
 
 __all__ = ["Classifier", "Desk", "Waited"]
 
@@ -35,8 +36,8 @@ class Waited:
 class Desk:
     """One per run. The approver is asked one question at a time, whatever runs at once."""
 
-    def __init__(self, *, hooks: Hooks, classifiers: Sequence[Classifier], approver: Approver, rules: Approvals) -> None:
-        self.hooks, self._classifiers, self._approver, self._rules = hooks, classifiers, approver, rules
+    def __init__(self, *, hooks: Hooks, classifiers: Sequence[Classifier], approver: Approver, rules: Approvals, watch: Watcher) -> None:
+        self.hooks, self._classifiers, self._approver, self._rules, self._watch = hooks, classifiers, approver, rules, watch
         self._turn = asyncio.Lock()
 
     def labels(self, proposal: Proposal, grounding: Grounding) -> frozenset[str]:
@@ -50,6 +51,7 @@ class Desk:
         limit = min(self._rules.expires_seconds, self._rules.max_wait_seconds - waited.seconds)
         async with self._turn:
             began = time.monotonic()
+            self._watch(Progress(kind="ask", task_id=request.task_id, step=request.step, text=f"approval asked for: {request.action}"))
             try:
                 answer = await asyncio.wait_for(self._approver.ask(replace(request, expires_seconds=int(limit))), limit)
             except TimeoutError:
@@ -57,6 +59,7 @@ class Desk:
             except Exception as error:  # a broken approver is no yes
                 answer = Approval(outcome="unavailable", who="deskcert", reason=f"the approver failed: {type(error).__name__}: {error}")
             waited.seconds += time.monotonic() - began
+            self._watch(Progress(kind="answer", task_id=request.task_id, step=request.step, text=f"approval: {answer.outcome}"))
         if answer.outcome in ("approved", "denied", "expired", "unavailable"):
             return replace(answer, assurance=self._approver.assurance)
         return Approval(outcome="unavailable", who="deskcert", reason=f"the approver answered {answer.outcome!r}")

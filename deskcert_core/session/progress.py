@@ -11,9 +11,9 @@ __all__ = ["Progress", "Watcher"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """One thing that happened: `text` is one line for people; `step` of `max_steps` in trial `trial` of task `task_id`, `number` of `total` trials."""
+    """One thing that happened; between `ask` and `answer` a person may be typing, so nothing should be drawn. `text` is one line for people; `step` of `max_steps` in trial `trial` of task `task_id`, `number` of `total` trials."""
 
-    kind: Literal["run", "trial", "step", "trial_end"]
+    kind: Literal["run", "trial", "step", "ask", "answer", "trial_end"]
     text: str
     task_id: str = ""
     trial: int = 0

@@ -33,6 +33,8 @@ def line(progress: Progress) -> None:
             click.echo(f"[{progress.number}/{progress.total}] {progress.task_id} trial {progress.trial}", err=True)
         case "step":
             click.echo(f"  step {progress.step} {progress.text}", err=True)
+        case "ask" | "answer":
+            click.echo(f"  {progress.text}", err=True)
         case "trial_end":
             click.echo(f"  ended: {progress.text}", err=True)
 
@@ -57,6 +59,10 @@ def bar() -> Iterator[Watcher]:
                     bars.update(trials, total=progress.total, what=progress.task_id)
                 case "step":
                     bars.update(trials, what=f"{progress.task_id} {progress.step}/{progress.max_steps} {what}")
+                case "ask":
+                    bars.stop()
+                case "answer":
+                    bars.start()
                 case "trial_end":
                     bars.advance(trials)
 
