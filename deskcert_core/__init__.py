@@ -17,6 +17,8 @@ approval       the question to a person, and the answer
 evidence       what is written down, before and after each act
 trial          a journal read back as evidence
 evaluation     assertions judged from evidence alone
+drift          where a replay went another way than the run it replays
+perception     what an agent saw wrong, where the recorded page proves it
 failure        one category for each failed trial, by precedence
 score          one card for each trial, one for the suite
 gate           one act or one request, from proposal to verdict, without I/O

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from deskcert_core.drift import drift
 from deskcert_core.evaluation import AssertionCard, Evidence, Outcome, RequestSeen, Step
 from deskcert_core.policy.rules import Status
 from deskcert_core.proposal import ActionType
@@ -176,6 +177,7 @@ def find(evidence: Evidence, cards: Sequence[AssertionCard], category: Category)
         found.append(Finding(kind="false_success_claim", message=message, records=tuple(sorted(seqs))))
     found += background(evidence)
     found += [Finding(kind="unpriced_model", message=f"calls of {model} have no price: the cost is too low") for model in evidence.unpriced]
+    found += [Finding(kind="drift", message=each.message, records=each.records) for each in drift(evidence)]
     if category is not Category.TOOL_EXECUTION_ERROR:
         found += [Finding(kind="tool_error", message=say_error(step), records=step.seqs) for step in evidence.steps if went_wrong(step)]
     if category is not Category.POLICY_BLOCKED:

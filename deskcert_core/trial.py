@@ -22,6 +22,7 @@ from deskcert_core.evidence.record import (
     Observed,
     Probed,
     Proposed,
+    Replayed,
     Requested,
     Resulted,
     TrialEnded,
@@ -104,7 +105,7 @@ class RequestSeen:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """A trial as a judge sees it: built from its journal and blobs, nothing else. Without an `end_reason` the journal was cut off.
-    `unpriced` are the models whose calls are not in the cost, because the suite's costs do not know them."""
+    `unpriced` are the models whose calls are not in the cost, because the suite's costs do not know them; `replayed` is what a replay is held against."""
 
     task: Task
     agent: str
@@ -122,6 +123,7 @@ class Evidence:
     cost_micro_usd: int = 0
     unpriced: tuple[str, ...] = ()
     runtime_ns: int = 0
+    replayed: Replayed | None = None
 
     @property
     def start_look(self) -> Look | None:
@@ -166,6 +168,7 @@ def read_trial(task: Task, lines: Sequence[Line], text_of: Callable[[str], str],
         cost_micro_usd=cost(lines, costs),
         unpriced=tuple(sorted({used.model for _, made in records(lines, Proposed) if (used := made.proposal.usage) and costs.of_usage(used) is None})),
         runtime_ns=lines[-1].t_ns - lines[0].t_ns - waited_ns(lines) if lines else 0,
+        replayed=next((body for _, body in records(lines, Replayed)), None),
     )
 
 

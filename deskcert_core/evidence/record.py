@@ -18,7 +18,7 @@ from deskcert_core.execution import BrowserInfo, ExecutionResult
 from deskcert_core.policy.rules import Decision
 from deskcert_core.proposal import FinalStatus, Proposal
 
-__all__ = ["Body", "Line", "Note", "decode", "encode"]
+__all__ = ["Body", "Line", "Note", "Replayed", "StepFacts", "decode", "encode"]
 
 EndReason = Literal[
     "finished", "blocked", "denied", "step_limit", "repeat_limit", "dialog_limit", "cost_limit", "runtime_limit", "agent_fault", "fault", "interrupted",
@@ -44,6 +44,32 @@ class AgentReady:
     wants_script: bool
     isolation: str
     calls_model: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepFacts:
+    """What a replayed step is held against: facts of the step that was recorded. Addresses are already under the replaying suite's base URL.
+
+    `text` is the digest of the visible text, `decision` its status and rule, `requests` those that the act was predicted to send, with the names of their fields.
+    """
+
+    act: str
+    page: str
+    text: str
+    decision: str
+    element: str
+    requests: tuple[str, ...]
+    result: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """This trial's agent proposes what was recorded in another run; `steps` are the facts of that run, so that drift is judged from this folder alone."""
+
+    run_id: str
+    trial: int
+    agent: str
+    steps: tuple[StepFacts, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,11 +216,11 @@ class RunEnded:
 
 
 Body = (
-    TrialStarted | AgentReady | Observed | Proposed | Decided | Approved | Intended | Resulted | Requested | Answered
+    TrialStarted | AgentReady | Replayed | Observed | Proposed | Decided | Approved | Intended | Resulted | Requested | Answered
     | Probed | Fault | AgentOutput | TrialEnded | RunStarted | Note | RunEnded
 )
 KINDS: dict[str, type[Body]] = {
-    "trial_started": TrialStarted, "agent_ready": AgentReady, "observation": Observed, "proposal": Proposed, "decision": Decided,
+    "trial_started": TrialStarted, "agent_ready": AgentReady, "replay": Replayed, "observation": Observed, "proposal": Proposed, "decision": Decided,
     "approval": Approved, "intent": Intended, "result": Resulted, "request": Requested, "response": Answered, "probe": Probed,
     "fault": Fault, "agent_output": AgentOutput, "trial_ended": TrialEnded, "run_started": RunStarted, "note": Note, "run_ended": RunEnded,
 }

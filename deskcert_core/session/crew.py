@@ -25,6 +25,7 @@ from deskcert_core.session.application import Application
 from deskcert_core.session.desk import Desk
 from deskcert_core.session.login import Logins
 from deskcert_core.session.progress import Progress, Watcher
+from deskcert_core.session.replay import Recording
 from deskcert_core.session.traffic import PageTraffic, SessionTraffic
 from deskcert_core.session.trial import Trial
 from deskcert_core.task import AgentPlan, Assertion, Suite, Task
@@ -55,6 +56,7 @@ class Crew:
     env: Mapping[str, str]
     secrets: Mapping[str, SecretValue]
     watch: Watcher
+    recording: Recording | None = None
     idle: list[AgentProcess] = field(default_factory=list)
 
     async def trial(self, task: Task, number: int) -> None:
@@ -92,7 +94,7 @@ class Crew:
         """The trial, with whatever breaks in it turned into records."""
         try:
             await self.application.reset()
-            return await self._with_page(task, number, journal)
+            return await self._with_page(self.recording.scripted(task, number) if self.recording else task, number, journal)
         except StoreError:
             raise
         except TrialFault as fault:
@@ -128,6 +130,8 @@ class Crew:
         agent = self.idle.pop() if self.idle else await self._hire()
         try:
             journal.append(AgentReady(adapter=str(self.adapter), wants_script=agent.wants_script, isolation=agent.isolation, calls_model=agent.calls_model))
+            if self.recording:
+                journal.append(self.recording.record(task.id, desk.id.trial))
             trial = Trial(
                 task=task, suite=self.suite, policy=self.policy, page=page, agent=agent, traffic=side, desk=desk, journal=journal, folder=self.folder,
                 secrets=self.secrets, watch=self.watch,

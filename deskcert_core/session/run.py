@@ -33,12 +33,14 @@ from deskcert_core.session.desk import Classifier, Desk
 from deskcert_core.session.login import Logins
 from deskcert_core.session.program import placed
 from deskcert_core.session.progress import Progress, Watcher
+from deskcert_core.session.replay import Recording
 from deskcert_core.session.traffic import OpenTraffic, SessionTraffic
 from deskcert_core.task import AgentPlan, Task
 
 __all__ = ["RunOptions", "run_suite"]
 
 RunReason = Literal["finished", "interrupted", "fault"]
+REPLAY = "replay"
 CANARY = "http://canary.deskcert.invalid/"
 
 
@@ -74,6 +76,8 @@ class Run:
         self.tasks = chosen(loaded.suite.tasks, options.tasks)
         self.agent = agent_plan(loaded.suite.agents, options, self.root)
         self.adapter = drivers.pick("deskcert.adapters", self.agent.adapter)
+        self.todo = [(task, number) for task in self.tasks for number in range(1, (options.trials or loaded.suite.trials) + 1)]
+        self.recording = self._recording()
         self.env = {name: os.environ[name] for name in self.agent.env if name in os.environ}
         self.ran = 0
 
@@ -96,20 +100,19 @@ class Run:
 
     async def trials(self) -> None:
         """Every task as often as asked for, serial or so many at once. A broken trial does not stop the next; evidence that cannot be written does."""
-        todo = [(task, number) for task in self.tasks for number in range(1, (self.options.trials or self.suite.trials) + 1)]
         at_once = 1 if self.suite.concurrency == "serial" else int(self.suite.concurrency)
         turn = asyncio.Semaphore(at_once)
 
         async def one(place: int, task: Task, number: int) -> None:
             async with turn:
                 self.ran += 1
-                self.watch(Progress(kind="trial", text=task.goal, task_id=task.id, trial=number, number=place, total=len(todo)))
+                self.watch(Progress(kind="trial", text=task.goal, task_id=task.id, trial=number, number=place, total=len(self.todo)))
                 await self.crew.trial(task, number)
 
         reason: RunReason = "fault"
         try:
             async with asyncio.TaskGroup() as group:
-                for place, (task, number) in enumerate(todo, 1):
+                for place, (task, number) in enumerate(self.todo, 1):
                     group.create_task(one(place, task, number))
             reason = "finished"
         except BaseExceptionGroup as errors:
@@ -130,6 +133,14 @@ class Run:
         self.watch(Progress(kind="run", text=text))
 
     # -- putting it together
+    def _recording(self) -> Recording | None:
+        if self.agent.adapter != REPLAY:
+            return None
+        if "run" not in self.agent.options:
+            raise UsageError("a replay needs the run that it replays", hint="write --agent replay:RUN, the path of a run folder")
+        wanted = [(task.id, number) for task, number in self.todo]
+        return Recording.open(self.root / self.agent.options["run"], wanted, self.suite.environment.base_url)
+
     def _drivers(self) -> tuple[Approver, Browser]:
         """The approver and the browser; `load` has checked what they must have, and their protocols are this code's own."""
         self.approver = self.options.approver or self.suite.approver
@@ -158,6 +169,7 @@ class Run:
             "containment": info.containment, "python": sys.version.split()[0], "system": platform.system(),
             "criteria": {name: criterion.version for name, criterion in self.criteria.items()},
             "plugins": [asdict(one) for one in taking_part(part)], "tasks": [task.id for task in self.tasks],
+            "replay": {"run_id": self.recording.run_id, "agent": self.recording.agent} if self.recording else None,
         }
 
     async def _application(self, stack: AsyncExitStack) -> None:
@@ -178,7 +190,7 @@ class Run:
         return Crew(
             run_id=self.run_id, suite=self.suite, policy=self.policy, folder=self.folder, journal=self.journal, browser=browser, traffic=self.traffic,
             desk=desk, logins=logins, application=self.application, agent=self.agent, adapter=self.adapter, criteria=self.criteria,
-            env=self.env, secrets=values, watch=self.watch,
+            env=self.env, secrets=values, watch=self.watch, recording=self.recording,
         )
 
 
@@ -201,7 +213,10 @@ async def canary(browser: Browser, traffic: SessionTraffic, journal: JournalWrit
 
 
 def agent_plan(agents: Mapping[str, AgentPlan], options: RunOptions, root: Path) -> AgentPlan:
-    """The suite's entry with the command line's options over it; a command from there names files as they are seen where it was typed."""
+    """The suite's entry with the command line's options over it, or `replay:RUN`; a command from there names files as they are seen where it was typed."""
+    name, mark, run = options.agent.partition(":")
+    if name == REPLAY and mark and options.agent not in agents:
+        return AgentPlan(name=REPLAY, adapter=REPLAY, options={**options.agent_options, "run": str(Path(run).absolute())})
     plan = agents.get(options.agent) or AgentPlan(name=options.agent, adapter=options.agent)
     merged = {**plan.options, **options.agent_options}
     return placed(replace(plan, options=merged), Path.cwd() if "command" in options.agent_options else root)

@@ -31,10 +31,12 @@ class App:
 
 
 @contextlib.contextmanager
-def invoice_app() -> Iterator[App]:
+def invoice_app(site: Path | None = None) -> Iterator[App]:
+    """The application on a port of its own; `site` is another folder of pages."""
     spec = importlib.util.spec_from_file_location("invoice_app_under_test", EXAMPLES / "invoice" / "app.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    module.SITE = site or module.SITE
     hits: list[tuple[str, str]] = []
 
     class Counting(module.Invoice):

@@ -16,7 +16,7 @@ from deskcert_core.errors import ExitCode, UsageError
 
 OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.argument("suite", type=click.Path(path_type=Path), default=Path()),
-    click.option("--agent", default="scripted", show_default=True, help="A name of the suite's agents, or of an installed adapter."),
+    click.option("--agent", default="scripted", show_default=True, help="A name of the suite's agents, or of an installed adapter; replay:RUN proposes what was recorded in that run folder."),
     click.option("--agent-option", "agent_options", multiple=True, metavar="KEY=VALUE", help="An option for the adapter; may be given more than once."),
     click.option("--env", metavar="NAME", help="The environment; the suite's first by default."),
     click.option("--task", "tasks", multiple=True, metavar="ID", help="Only this task; may be given more than once."),
@@ -108,4 +108,4 @@ def pairs(given: tuple[str, ...]) -> dict[str, str]:
 
 
 def agent_of(agents: Any, name: str) -> str:
-    return str(agents[name].adapter) if name in agents else name
+    return str(agents[name].adapter) if name in agents else name.partition(":")[0]
