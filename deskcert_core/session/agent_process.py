@@ -6,13 +6,15 @@ import asyncio
 import signal
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from deskcert_core import schemas, wire
 from deskcert_core.agent import Brief, Observation
 from deskcert_core.errors import AgentFault, HarnessFault, PluginError
 from deskcert_core.proposal import Proposal
 from deskcert_core.session.child import Child
+from deskcert_core.session.in_process import InProcess
+from deskcert_core.session.sandbox import Cell
 
 __all__ = ["AgentProcess"]
 
@@ -29,24 +31,25 @@ class AgentProcess:
     After an exception of the adapter or a fault of its model it lives, and `begin` serves the next trial.
     """
 
-    isolation: ClassVar[str] = "process"
-
-    def __init__(self, name: str, value: str, env: Mapping[str, str], timeout: float) -> None:
+    def __init__(self, name: str, value: str, env: Mapping[str, str], timeout: float, cell: Cell) -> None:
         """Use `start`. Nothing is imported here: the adapter's code runs in the child alone."""
         self._title = f"agent {name!r} ({value})"
         self._env, self._timeout = env, timeout
-        self._child = Child(HOST, env)
+        self.isolation = cell.isolation
+        self._child = InProcess(HOST, env) if cell.isolation == "none" else Child(HOST, value.partition(":")[0], env, cell)
         self._usable = True
         self._output: str | None = None
         self.wants_script = self.calls_model = False
 
     @classmethod
-    async def start(cls, name: str, value: str, options: Mapping[str, str], env: Mapping[str, str], timeout: float) -> AgentProcess:
+    async def start(
+        cls, name: str, value: str, options: Mapping[str, str], env: Mapping[str, str], timeout: float, cell: Cell = Cell(),  # noqa: B008 - frozen
+    ) -> AgentProcess:
         """The process with the adapter of `value` (`module:attribute`) made. `env` is what it may see of the environment: names and values.
 
         `timeout` (seconds) holds for this and for each `begin`. Raises PluginError for an adapter that cannot be made, HarnessFault if its model service failed.
         """
-        self = cls(name, value, env, timeout)
+        self = cls(name, value, env, timeout, cell)
         hello = wire.Hello(version=wire.VERSION, adapter=value, options=dict(options))
         try:
             ready = await self._ask(hello, wire.Ready, timeout)
@@ -55,7 +58,7 @@ class AgentProcess:
         except BaseException as error:
             await self.close()
             if isinstance(error, AgentFault):
-                raise PluginError(error.message, hint=error.hint or "repair or remove the adapter") from error
+                raise PluginError(error.message, hint=error.hint or advice(error.message, cell)) from error
             raise
         self.wants_script, self.calls_model = ready.wants_script, ready.calls_model
         return self
@@ -151,6 +154,13 @@ class AgentProcess:
             if len(value) >= SECRET_LENGTH:
                 text = text.replace(value, f"[{name}]")
         return text
+
+
+def advice(message: str, cell: Cell) -> str:
+    """What to do about an adapter that cannot be made: in a sandbox it may only lack a file that it was not shown."""
+    if cell.isolation == "sandbox" and any(word in message for word in ("ModuleNotFoundError", "FileNotFoundError", "PermissionError")):
+        return "in the sandbox it sees installed packages alone: list what else it reads under `files` of the suite's agent"
+    return "repair or remove the adapter"
 
 
 def one_line(text: str) -> str:

@@ -8,17 +8,19 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
-import deskcert_core
+from deskcert_core.session import inside, sandbox
+from deskcert_core.session.inside import SIGNALLED
+from deskcert_core.session.pipes import Pipes
+from deskcert_core.session.sandbox import Cell
 
 __all__ = ["MAX_OUTPUT", "Child"]
 
 MAX_OUTPUT = 1024 * 1024
 CHUNK = 1 << 16
-LOOK_SECONDS = 0.1
 GRACE_SECONDS = 0.8
 TICK_SECONDS = 0.01
 
@@ -61,38 +63,47 @@ class Output:
 class Child:
     """One process in a session and a folder of its own, with two pipes to it. Belongs to the event loop that started it."""
 
-    def __init__(self, module: str, env: Mapping[str, str]) -> None:
-        """Start `python -m module READ WRITE PARENT`. `env` is all that it gets of the environment, beside what Python needs to run."""
+    def __init__(self, host: str, adapter: str, env: Mapping[str, str], cell: Cell) -> None:
+        """Start `python -m host READ WRITE PARENT` in its cell. `env` is all that it gets of the environment, beside what Python needs to run.
+
+        `adapter` is the module that it will import: its files are what a sandbox must show.
+        """
+        self._held = cell.isolation == "sandbox"
         self._folder = tempfile.TemporaryDirectory(prefix="deskcert-agent-", ignore_cleanup_errors=True)
-        theirs_in, self._write = os.pipe()
-        self._read, theirs_out = os.pipe()
+        self._pipes = Pipes(self.ended)
         try:
-            self._process = self._spawn(module, env, (theirs_in, theirs_out))
+            self._process = self._spawn(host, adapter, env, cell)
         except BaseException:
-            os.close(self._read)
-            os.close(self._write)
+            self._pipes.close()
             self._folder.cleanup()
             raise
         finally:
-            os.close(theirs_in)
-            os.close(theirs_out)
-        os.set_blocking(self._read, False)
-        os.set_blocking(self._write, False)
+            self._pipes.close_theirs()
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         self.stdout, self.stderr = Output(self._process.stdout.fileno()), Output(self._process.stderr.fileno())
         self._closed = False
 
-    def _spawn(self, module: str, env: Mapping[str, str], pipes: tuple[int, int]) -> subprocess.Popen[bytes]:
+    def _spawn(self, host: str, adapter: str, env: Mapping[str, str], cell: Cell) -> subprocess.Popen[bytes]:
         root = Path(self._folder.name)
         for name in ("home", "tmp", "work"):
             (root / name).mkdir()
-        basic = {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", "HOME": str(root / "home"), "TMPDIR": str(root / "tmp"), "PYTHONPATH": import_path()}
-        command = [sys.executable, "-P", "-u", "-m", module, *map(str, pipes), str(os.getpid())]
-        return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
-            cwd=root / "work", env={**basic, **env}, start_new_session=True, close_fds=True, pass_fds=pipes,
-        )
+        processes, gate = (sandbox.PROCESSES, sandbox.GATE if cell.gate else "-") if self._held else (0, "-")
+        limits = [str(cell.memory_mb << 20), str(processes), gate, str(os.getpid())]
+        words = [sys.executable, "-I", "-S", inside.__file__, *limits, "--", sys.executable, "-P", "-u", "-m", host, *map(str, self._pipes.theirs)]
+        fds: tuple[int, ...] = self._pipes.theirs
+        with ExitStack() as stack:
+            if self._held:
+                stack.callback(os.close, filtered := sandbox.filter_pipe())
+                fds, words = (*fds, filtered), [*sandbox.command(cell, adapter.partition(".")[0], filtered), *words]
+            return subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, cwd=root / "work",
+                env={**self._basic(root), **env, **(sandbox.proxy_env() if self._held and cell.gate else {})}, start_new_session=True, close_fds=True, pass_fds=fds,
+            )
+
+    def _basic(self, root: Path) -> dict[str, str]:
+        home, tmp = (sandbox.HOME, sandbox.TMP) if self._held else (str(root / "home"), str(root / "tmp"))
+        return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", "HOME": home, "TMPDIR": tmp, "PYTHONPATH": sandbox.import_path()}
 
     @property
     def pid(self) -> int:
@@ -109,45 +120,11 @@ class Child:
 
     async def send(self, data: bytes) -> None:
         """Raises EOFError if the child has gone."""
-        left, loop = memoryview(data), asyncio.get_running_loop()
-        while left:
-            gone = self.ended()
-            try:
-                left = left[os.write(self._write, left):]
-            except BlockingIOError:
-                if gone:
-                    raise EOFError from None
-                await self._ready(self._write, loop.add_writer, loop.remove_writer)
-            except BrokenPipeError as error:
-                raise EOFError from error
+        await self._pipes.send(data)
 
     async def receive(self, count: int) -> bytes:
-        """Exactly `count` bytes. Raises EOFError if the child has gone, even where a grandchild still holds the pipe."""
-        parts, loop = bytearray(), asyncio.get_running_loop()
-        while len(parts) < count:
-            gone = self.ended()
-            try:
-                part = os.read(self._read, min(count - len(parts), 1 << 20))
-            except BlockingIOError:
-                if gone:
-                    raise EOFError from None
-                await self._ready(self._read, loop.add_reader, loop.remove_reader)
-                continue
-            if not part:
-                raise EOFError
-            parts += part
-        return bytes(parts)
-
-    async def _ready(self, fd: int, add: Callable[..., None], remove: Callable[[int], bool]) -> None:
-        """Until the pipe is ready, but look up now and then: the child may have ended without closing it."""
-        ready = asyncio.Event()
-        add(fd, ready.set)
-        try:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_SECONDS):
-                    await ready.wait()
-        finally:
-            remove(fd)
+        """Exactly `count` bytes. Raises EOFError if the child has gone."""
+        return await self._pipes.receive(count)
 
     async def gone(self, seconds: float) -> bool:
         """Wait for its end, at most so long."""
@@ -169,7 +146,8 @@ class Child:
         await self.gone(GRACE_SECONDS)
         self.hit(signal.SIGKILL)
         await self.gone(GRACE_SECONDS)
-        return self._process.poll()
+        code = self._process.poll()
+        return SIGNALLED - code if self._held and code is not None and code > SIGNALLED else code
 
     def close(self) -> None:
         """Let go of pipes and folder. Only after `stop`."""
@@ -182,14 +160,5 @@ class Child:
         for stream in (self._process.stdout, self._process.stderr):
             assert stream is not None
             stream.close()
-        os.close(self._read)
-        os.close(self._write)
+        self._pipes.close()
         self._folder.cleanup()
-
-
-def import_path() -> str:
-    """Where the child finds modules: where this process does, except its working directory (unless the user put that into PYTHONPATH)."""
-    home, here = str(Path(deskcert_core.__file__).parents[1]), str(Path.cwd())
-    asked = {str(Path(p).absolute()) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p}
-    kept = [p for p in sys.path if Path(p).is_absolute() and (p != here or p in asked or p == home)]
-    return os.pathsep.join(kept if home in kept else [*kept, home])
