@@ -43,6 +43,7 @@ class Unknown(Enum):
 
 UNKNOWN = Unknown.UNKNOWN
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Box:
     """CSS pixels of the viewport."""
@@ -103,7 +104,7 @@ class Grounding:
     """What the executor found for a proposal. `element` is None where the action has no target or `problem` says why there is none.
 
     `element` UNKNOWN: there is something, but its facts cannot be read (a foreign frame). `form` is the form that this act would send.
-    `destination` is the canonical URL of a goto. `secret_field_ok` is for the executor's own use of handles.
+    `destination` is the canonical URL of a goto.
     """
 
     page: Address | None

@@ -10,7 +10,7 @@ from deskcert_core.agent import Dialog
 from deskcert_core.effect import Grounding, Request
 from deskcert_core.proposal import Proposal
 
-__all__ = ["Browser", "BrowserInfo", "BrowserPlan", "ExecutionResult", "Page", "PagePlan", "Seen", "SecretValue", "Traffic", "Verdict"]
+__all__ = ["Browser", "BrowserInfo", "BrowserPlan", "ExecutionResult", "Page", "PagePlan", "SecretValue", "Seen", "Traffic", "Verdict"]
 
 ExecutionStatus = Literal["success", "error", "not_executed", "timeout", "outcome_unknown"]
 
@@ -48,7 +48,7 @@ class SecretValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrowserPlan:
-    """What a browser is started with. `files` is true only where the suite uses file: URLs; `ca` is a PEM file for the application's TLS."""
+    """What a browser is started with. `files` are the policy's roots where the suite uses file: URLs, else none; `ca` is a PEM file for the application's TLS."""
 
     containment: Literal["proxy", "netns"] = "proxy"
     files: tuple[str, ...] = ()

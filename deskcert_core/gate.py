@@ -10,9 +10,9 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
-from deskcert_core.address import Address, Origin
+from deskcert_core.address import Origin
 from deskcert_core.approval import Approval, ApprovalOutcome
-from deskcert_core.effect import UNKNOWN, Effect, Element, Form, Grounding, Request, claim_mismatch, classify
+from deskcert_core.effect import UNKNOWN, Effect, Element, Form, Grounding, Request, bare, claim_mismatch, classify, crlf
 from deskcert_core.policy.engine import Act, decide_act, decide_request, raise_to
 from deskcert_core.policy.rules import Decision, Policy, Status
 from deskcert_core.proposal import ActionType, Proposal
@@ -192,8 +192,8 @@ def changed(before: Grounding, after: Grounding) -> bool:
 
 def identity(grounding: Grounding) -> tuple[object, ...]:
     element, form = grounding.element, grounding.form
-    bare = replace(element, box=None, covered_by=None) if isinstance(element, Element) else element
-    return (grounding.page and grounding.page.href, bare, form if not isinstance(form, Form) else form_identity(form), grounding.destination)
+    thing = replace(element, box=None, covered_by=None) if isinstance(element, Element) else element
+    return (grounding.page and grounding.page.href, thing, form if not isinstance(form, Form) else form_identity(form), grounding.destination)
 
 
 def form_identity(form: Form) -> tuple[object, ...]:
@@ -209,16 +209,7 @@ def same_request(granted: Request, seen: Request) -> bool:
     mine, theirs = granted.fields, seen.fields
     if not isinstance(mine, tuple) or not isinstance(theirs, tuple) or len(mine) != len(theirs):
         return mine is None and theirs is None
-    return all(a[0] == b[0] and (a[1] is None or newlines(a[1]) == newlines(b[1])) for a, b in zip(mine, theirs, strict=True))
-
-
-def newlines(text: str | None) -> str | None:
-    """A textarea is read with LF and sent with CRLF."""
-    return text and text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def bare(address: Address) -> str:
-    return address.href.partition("#")[0]
+    return all(a == b and (said is None or (sent is not None and crlf(said) == crlf(sent))) for (a, said), (b, sent) in zip(mine, theirs, strict=True))
 
 
 def expect(answer: object, kind: type[T]) -> T:

@@ -17,6 +17,7 @@ from deskcert_core.loading.policy import PolicyRead
 from deskcert_core.loading.source import ABSOLUTE, Source, did_you_mean, file_path
 from deskcert_core.loading.tightening import stricter_limits
 from deskcert_core.loading.when import check_pattern
+from deskcert_core.policy.engine import reaches
 from deskcert_core.policy.rules import Policy
 from deskcert_core.proposal import Proposal
 from deskcert_core.task import Assertion, Task
@@ -71,17 +72,10 @@ def _limits(own: dict[str, Any], cost: int | None, policy: Limits) -> Limits:
 
 def _check_start(source: Source, start: Address, policy: Policy) -> None:
     """A trial whose first page the policy refuses could never run: say so now."""
-    if not _reaches(policy, start):
+    if not reaches(policy, start.origin):
         source.note(("start_url",), f"{start.origin} is not in the domains of the policy {policy.name}, allowed or approval_required, or it is blocked")
     if start.origin.scheme == "file" and not any(_inside(file_path(start), root) for root in policy.file_roots):
         source.note(("start_url",), f"{file_path(start)} is outside files.roots of the policy {policy.name}")
-
-
-def _reaches(policy: Policy, start: Address) -> bool:
-    domains = policy.domains
-    listed = any(pattern.covers(start.origin) for pattern in (*domains.allowed, *domains.approval_required))
-    blocked = any(pattern.covers(start.origin) for pattern in domains.blocked)
-    return listed and not blocked and all(_reaches(parent, start) for parent in policy.parents)
 
 
 def _inside(path: str, root: str) -> bool:

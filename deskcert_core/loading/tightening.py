@@ -9,11 +9,9 @@ from pathlib import PurePath
 from deskcert_core.budget import Limits
 from deskcert_core.document import Place
 from deskcert_core.loading.source import Source
-from deskcert_core.policy.rules import Approvals, Policy
+from deskcert_core.policy.rules import ASSURANCE, Approvals, Policy
 
-__all__ = ["ASSURANCE", "stricter_limits", "tightened"]
-
-ASSURANCE = ("auto", "terminal", "totp", "signed", "webauthn")
+__all__ = ["stricter_limits", "tightened"]
 
 
 def stricter_limits(several: list[Limits]) -> Limits:

@@ -16,7 +16,7 @@ from deskcert_core.policy.match import Truth, is_background, rule_matches
 from deskcert_core.policy.rules import Decision, Lists, Policy, Risk, Rule, Status
 from deskcert_core.proposal import NEVER_EXECUTED
 
-__all__ = ["Act", "decide_act", "decide_request", "raise_to", "selectors"]
+__all__ = ["Act", "decide_act", "decide_request", "raise_to", "reaches", "selectors"]
 
 CRITICAL = frozenset({"payment", "password_change", "delete_record", "file_delete", "shell_command", "package_install"})
 RISKS: tuple[Risk, ...] = ("low", "medium", "high", "critical")
@@ -66,6 +66,11 @@ def raise_to(decision: Decision, status: Status, by: str, reason: str) -> Decisi
         return decision
     risk = max(decision.risk_level, RISK_OF[status], key=RISKS.index)
     return replace(decision, status=status, matched_rule=by, risk_level=risk, reason=reason, line="")
+
+
+def reaches(policy: Policy, origin: Origin) -> bool:
+    """Whether anything may go to an origin, be it with an approval: by the lists of the policy and of each of its parents."""
+    return origin_hit(policy, origin, ()).status is not Status.BLOCKED and all(reaches(parent, origin) for parent in policy.parents)
 
 
 def selectors(policy: Policy) -> tuple[str, ...]:

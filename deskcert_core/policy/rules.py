@@ -8,7 +8,7 @@ from typing import Literal
 
 from deskcert_core.address import OriginPattern
 
-__all__ = ["Approvals", "Decision", "Domains", "ElementWhen", "Lists", "Policy", "RequestWhen", "Rule", "RuleWhen", "Status", "TextMatch"]
+__all__ = ["ASSURANCE", "Approvals", "Decision", "Domains", "ElementWhen", "Lists", "Policy", "RequestWhen", "Rule", "RuleWhen", "Status", "TextMatch"]
 
 
 class Status(StrEnum):
@@ -46,7 +46,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextMatch:
-    """One value to be matched: exactly, by glob (`*` any characters, only for paths), or by an RE2 pattern searched anywhere."""
+    """One value to be matched: exactly, by glob (`*` any characters but `/`, `**` any; for paths and URLs), or by an RE2 pattern searched anywhere."""
 
     kind: Literal["exact", "glob", "matches"]
     value: str
@@ -109,6 +109,10 @@ class Domains:
     allowed: tuple[OriginPattern, ...] = ()
     approval_required: tuple[OriginPattern, ...] = ()
     blocked: tuple[OriginPattern, ...] = ()
+
+
+ASSURANCE = ("auto", "terminal", "totp", "signed", "webauthn")
+"""What an approver's word is worth, weakest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

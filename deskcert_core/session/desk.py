@@ -11,13 +11,11 @@ from typing import Protocol
 from deskcert_core.approval import Approval, ApprovalRequest, Approver
 from deskcert_core.effect import Grounding
 from deskcert_core.plugins.hooks import Hooks
-from deskcert_core.policy.rules import Approvals
+from deskcert_core.policy.rules import ASSURANCE, Approvals
 from deskcert_core.proposal import Proposal
 from deskcert_core.session.progress import Progress, Watcher
 
 __all__ = ["Classifier", "Desk", "Waited"]
-
-ASSURANCE = ("auto", "terminal", "totp", "signed", "webauthn")
 
 
 class Classifier(Protocol):

@@ -13,7 +13,7 @@ from deskcert_core.evidence.record import Answered, Note, Requested
 from deskcert_core.evidence.store import JournalWriter, RunFolder
 from deskcert_core.execution import Verdict
 from deskcert_core.gate import Grant, RequestOutcome
-from deskcert_core.policy.engine import decide_request
+from deskcert_core.policy.engine import decide_request, reaches
 from deskcert_core.policy.rules import Decision, Policy, Status
 from deskcert_core.session.act import ActDesk
 
@@ -117,9 +117,7 @@ class OpenTraffic:
     async def decide(self, request: Request, body: bytes | None) -> tuple[int, Verdict]:
         self.seen += 1
         self._number += 1
-        blocked = any(p.covers(request.address.origin) for p in self._policy.domains.blocked)
-        listed = (*self._policy.domains.allowed, *self._policy.domains.approval_required)
-        allow = request.kind == "http" and not blocked and any(p.covers(request.address.origin) for p in listed)
+        allow = request.kind == "http" and reaches(self._policy, request.address.origin)
         self.let_go += allow
         self._journal.append(Note(what=f"{self._name}_request", detail={"method": request.method, "url": bare_url(request), "allowed": allow}), sync=True)
         return self._number, Verdict(allow=allow, reason="" if allow else "not in the policy's domains")
