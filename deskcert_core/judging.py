@@ -97,7 +97,7 @@ def not_covered(manifest: Mapping[str, Any], suite: Suite, evidence: Sequence[Ev
         "how often the agent would pass: a task was tried once": len(tried) == len(evidence) > 0,
         "what a person would have approved: approver auto says yes to everything": manifest.get("approver") == "auto",
         "a browser that breaks out: the proxy is its only way out by settings, not by the kernel": manifest.get("containment") != "netns",
-        "what the agent's own process does outside the browser: it has no sandbox": manifest.get("agent_isolation") == "process",
+        "what the agent's own process does outside the browser: it has no sandbox": manifest.get("agent_isolation") != "sandbox",
         "what the agent would do today: its acts are those of another run": bool(manifest.get("replay")),
         "forged evidence: the journals are chained but not signed": True,
     }

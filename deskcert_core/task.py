@@ -89,7 +89,10 @@ class Secret:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentPlan:
     """One entry of `agents`: the adapter, its options, the names of the environment variables that may reach it, and the files and
-    folders (absolute) that its process may read beside its own packages."""
+    folders (absolute) that its process may read beside its own packages.
+
+    `endpoint` is the one address that a sandbox lets it reach; `isolation` what the suite demands (None: a sandbox where there is one);
+    `memory_mb` the most that its processes may use."""
 
     name: str
     adapter: str
@@ -97,6 +100,8 @@ class AgentPlan:
     env: tuple[str, ...] = ()
     endpoint: str | None = None
     files: tuple[str, ...] = ()
+    isolation: Literal["sandbox", "process"] | None = None
+    memory_mb: int = 2048
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

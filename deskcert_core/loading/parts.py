@@ -77,14 +77,15 @@ def secret(source: Source, name: str) -> Secret:
 def agent(source: Source, name: str) -> AgentPlan:
     path: Place = ("agents", name)
     data = source.at(path)
-    endpoint = source.text((*path, "endpoint")) if "endpoint" in data else None
+    endpoint = source.url((*path, "endpoint"), ("http", "https")) if "endpoint" in data else None
     files = [source.near(file) for file in data.get("files", ())]
     for index, file in enumerate(files):
         if not file.exists():
             source.note((*path, "files", index), f"{data['files'][index]!r} does not exist")
     return AgentPlan(
-        name=name, adapter=data["adapter"], options=data.get("options", {}), env=tuple(data.get("env", ())), endpoint=endpoint,
-        files=tuple(str(file.absolute()) for file in files),
+        name=name, adapter=data["adapter"], options=data.get("options", {}), env=tuple(data.get("env", ())),
+        endpoint=endpoint.href if endpoint else None, files=tuple(str(file.absolute()) for file in files),
+        isolation=data.get("isolation"), memory_mb=data.get("memory_mb", 2048),
     )
 
 

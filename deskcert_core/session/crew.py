@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from deskcert_core.address import parse
-from deskcert_core.errors import HarnessFault, PluginError, TrialFault
+from deskcert_core.errors import AgentFault, HarnessFault, PluginError, TrialFault
 from deskcert_core.evaluation import Criterion
 from deskcert_core.evidence.record import AgentOutput, AgentReady, Fault, Note, TrialEnded, TrialStarted
 from deskcert_core.evidence.store import JournalWriter, RunFolder, StoreError
@@ -26,6 +26,7 @@ from deskcert_core.session.desk import Desk
 from deskcert_core.session.login import Logins
 from deskcert_core.session.progress import Progress, Watcher
 from deskcert_core.session.replay import Recording
+from deskcert_core.session.sandbox import Cell
 from deskcert_core.session.traffic import PageTraffic, SessionTraffic
 from deskcert_core.session.trial import Trial
 from deskcert_core.task import AgentPlan, Assertion, Suite, Task
@@ -57,6 +58,8 @@ class Crew:
     secrets: Mapping[str, SecretValue]
     watch: Watcher
     recording: Recording | None = None
+    cell: Cell = field(default_factory=Cell)
+    hired: int = 0
     idle: list[AgentProcess] = field(default_factory=list)
 
     async def trial(self, task: Task, number: int) -> None:
@@ -144,7 +147,15 @@ class Crew:
                 journal.append(AgentOutput(text=self.folder.text_blob(await agent.close())))
 
     async def _hire(self) -> AgentProcess:
-        return await AgentProcess.start(self.agent.name, self.adapter.value, self.agent.options, self.env, AGENT_SECONDS)
+        """A process for the next trial. One that cannot start is a broken plug-in; if it could before, the agent broke it."""
+        try:
+            agent = await AgentProcess.start(self.agent.name, self.adapter.value, self.agent.options, self.env, AGENT_SECONDS, self.cell)
+        except PluginError as error:
+            if not self.hired:
+                raise
+            raise AgentFault(f"it started before and does not any more: {error.message}") from error
+        self.hired += 1
+        return agent
 
     async def _after(self, task: Task, page: Page, journal: JournalWriter) -> None:
         """What can only be told at the end: is the session still alive, and the facts that criteria asked for."""

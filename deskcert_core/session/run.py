@@ -26,14 +26,16 @@ from deskcert_core.plugins import drivers
 from deskcert_core.plugins.hooks import Hooks, RunSeen
 from deskcert_core.plugins.provenance import taking_part
 from deskcert_core.proposal import ActionType, Proposal
-from deskcert_core.session import secrets
+from deskcert_core.session import sandbox, secrets
 from deskcert_core.session.application import Application
 from deskcert_core.session.crew import Crew
 from deskcert_core.session.desk import Classifier, Desk
+from deskcert_core.session.endpoint import Endpoint
 from deskcert_core.session.login import Logins
 from deskcert_core.session.program import placed
 from deskcert_core.session.progress import Progress, Watcher
 from deskcert_core.session.replay import Recording
+from deskcert_core.session.sandbox import Cell, Isolation
 from deskcert_core.session.traffic import OpenTraffic, SessionTraffic
 from deskcert_core.task import AgentPlan, Task
 
@@ -41,6 +43,7 @@ __all__ = ["RunOptions", "run_suite"]
 
 RunReason = Literal["finished", "interrupted", "fault"]
 REPLAY = "replay"
+KEYS = Path("~/.config/deskcert")
 CANARY = "http://canary.deskcert.invalid/"
 
 
@@ -54,6 +57,7 @@ class RunOptions:
     trials: int | None = None
     tasks: tuple[str, ...] = ()
     agent_options: Mapping[str, str] = field(default_factory=dict)
+    isolation: Isolation | None = None
 
 
 async def run_suite(loaded: Loaded, options: RunOptions, watch: Watcher) -> Path:
@@ -79,6 +83,7 @@ class Run:
         self.todo = [(task, number) for task in self.tasks for number in range(1, (options.trials or loaded.suite.trials) + 1)]
         self.recording = self._recording()
         self.env = {name: os.environ[name] for name in self.agent.env if name in os.environ}
+        self.isolation = sandbox.chosen(options.isolation, self.agent.isolation)
         self.ran = 0
 
     async def open(self, stack: AsyncExitStack, started: datetime) -> None:
@@ -87,6 +92,7 @@ class Run:
         self.folder = RunFolder.create(self.options.out / self.run_id, secrets={name: secret.value for name, secret in values.items()})
         self.journal = self.folder.run_journal()
         stack.callback(self.journal.close)
+        stack.enter_context(sandbox.unreadable())
         self.traffic = SessionTraffic(self.journal)
         self.say("starting the browser")
         stack.push_async_callback(browser.close)
@@ -96,7 +102,7 @@ class Run:
         self.journal.append(RunStarted(run_id=self.run_id, started_at=stamp(started), browser=info), sync=True)
         await canary(browser, self.traffic, self.journal, self)
         await self._application(stack)
-        self.crew = self._crew(approver, browser, values)
+        self.crew = self._crew(approver, browser, values, await self._cell(stack))
 
     async def trials(self) -> None:
         """Every task as often as asked for, serial or so many at once. A broken trial does not stop the next; evidence that cannot be written does."""
@@ -165,7 +171,7 @@ class Run:
         return {
             "deskcert": __version__, "started_at": stamp(started), "suite": self.suite.name, "environment": self.suite.environment.name,
             "base_url": self.suite.environment.base_url, "agent": self.agent.name, "adapter": str(self.adapter), "agent_env": sorted(self.env),
-            "agent_options": dict(self.agent.options), "agent_isolation": "process", "approver": self.approver, "browser": asdict(info),
+            "agent_options": dict(self.agent.options), "agent_isolation": self.isolation, "approver": self.approver, "browser": asdict(info),
             "containment": info.containment, "python": sys.version.split()[0], "system": platform.system(),
             "criteria": {name: criterion.version for name, criterion in self.criteria.items()},
             "plugins": [asdict(one) for one in taking_part(part)], "tasks": [task.id for task in self.tasks],
@@ -180,7 +186,18 @@ class Run:
         await self.application.start()
         self.journal.append(Note(what="serve", detail={"base_url": self.suite.environment.base_url, "ours": self.suite.environment.serve is not None}))
 
-    def _crew(self, approver: Approver, browser: Browser, values: Mapping[str, SecretValue]) -> Crew:
+    async def _cell(self, stack: AsyncExitStack) -> Cell:
+        """Where the agents run: what they are never shown, and their one way out."""
+        gate = None
+        if self.isolation == "sandbox" and self.agent.endpoint:
+            endpoint = Endpoint(self.agent.endpoint, lambda asked: self.journal.append(Note(what="agent_egress_refused", detail={"asked": asked})))
+            stack.push_async_callback(endpoint.close)
+            await endpoint.start()
+            gate = endpoint.socket
+        hidden = (str(self.options.out.absolute()), str(self.root.absolute()), str(KEYS.expanduser()))  # noqa: ASYNC240 - reads nothing
+        return Cell(isolation=self.isolation, memory_mb=self.agent.memory_mb, files=self.agent.files, hidden=hidden, gate=gate)
+
+    def _crew(self, approver: Approver, browser: Browser, values: Mapping[str, SecretValue], cell: Cell) -> Crew:
         names = self.policy.classifiers
         classifiers = [cast("type[Classifier]", drivers.get("deskcert.effects", name))() for name in names]
         desk = Desk(hooks=self.hooks, classifiers=classifiers, approver=approver, rules=self.policy.approvals, watch=self.watch)
@@ -190,7 +207,7 @@ class Run:
         return Crew(
             run_id=self.run_id, suite=self.suite, policy=self.policy, folder=self.folder, journal=self.journal, browser=browser, traffic=self.traffic,
             desk=desk, logins=logins, application=self.application, agent=self.agent, adapter=self.adapter, criteria=self.criteria,
-            env=self.env, secrets=values, watch=self.watch, recording=self.recording,
+            env=self.env, secrets=values, watch=self.watch, recording=self.recording, cell=cell,
         )
 
 

@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Literal
 
 import deskcert_core
+from deskcert_core.errors import UnavailableError
 from deskcert_core.session import inside, seccomp
 
-__all__ = ["ADVICE", "Cell", "Isolation", "available", "command", "filter_pipe", "import_path", "proxy_env", "unreadable"]
+__all__ = ["ADVICE", "Cell", "Isolation", "available", "chosen", "command", "filter_pipe", "import_path", "proxy_env", "unreadable"]
 
 Isolation = Literal["sandbox", "process", "none"]
-ADVICE = "install bubblewrap (apt-get install bubblewrap) and allow user namespaces; see: deskcert doctor"
+ADVICE = "install bubblewrap (apt-get install bubblewrap) and allow user namespaces; or write `isolation: process` into the suite's agent"
 GATE = "/run/deskcert/endpoint.sock"
 HOME, WORK, TMP = "/home/agent", "/home/agent/work", "/tmp"
 PROCESSES = 256
@@ -70,6 +71,17 @@ def available() -> str | None:
     if done.stdout.strip() == "held":
         return None
     return f"bubblewrap does not work: {(done.stderr.strip().splitlines() or ['no word why'])[0]}"[:300]
+
+
+def chosen(wanted: Isolation | None, planned: Isolation | None) -> Isolation:
+    """What a run's agents run in: as wanted, else as the suite says, else a sandbox where there is one. Raises UnavailableError where one must be and is not."""
+    asked = wanted or planned
+    if asked in ("process", "none"):
+        return asked
+    reason = available()
+    if reason is not None and asked == "sandbox":
+        raise UnavailableError(f"no sandbox for the agent: {reason}", hint=ADVICE)
+    return "sandbox" if reason is None else "process"
 
 
 def command(cell: Cell, module: str, fd: int) -> list[str]:

@@ -144,7 +144,7 @@ def test_what_a_report_does_not_cover(tmp_path: Path) -> None:
     lines = "\n".join(judge_run(run_folder(tmp_path / "a", invoice(), tasks=("confirm-total", "other"))).card.not_covered)
     for part in ("not run: other", "tried once", "approver auto", "the proxy is its only way out", "no sandbox", "not signed"):
         assert part in lines
-    strong = {"approver": "terminal", "containment": "netns", "agent_isolation": "bubblewrap", "browser": None}
+    strong = {"approver": "terminal", "containment": "netns", "agent_isolation": "sandbox", "browser": None}
     report = judge_run(run_folder(tmp_path / "b", invoice(), invoice(), manifest=strong))
     assert report.card.not_covered == ("forged evidence: the journals are chained but not signed",)
     assert dict(report.facts)["containment"] == "netns, browser sandbox off"

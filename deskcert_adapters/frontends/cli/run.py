@@ -8,11 +8,15 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from deskcert_core.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from deskcert_core.session.sandbox import Isolation
+    from deskcert_core.task import AgentPlan
 
 OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.argument("suite", type=click.Path(path_type=Path), default=Path()),
@@ -22,6 +26,8 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--task", "tasks", multiple=True, metavar="ID", help="Only this task; may be given more than once."),
     click.option("--trials", type=click.IntRange(min=1), help="Trials of each task; the suite's number by default."),
     click.option("--approver", metavar="NAME", help="Who answers approval requests; the suite's by default."),
+    click.option("--agent-isolation", type=click.Choice(["sandbox", "process"]), help="What the agent's process must run in; a sandbox where there is one by default."),
+    click.option("--agent-in-process", is_flag=True, help="Run the adapter in DeskCert's own process, for a debugger. Not for ci."),
     click.option("--out", type=click.Path(path_type=Path), default=Path("runs"), show_default=True, help="The folder of runs."),
     click.option("--report", "reports", multiple=True, metavar="NAME[=PATH]", help="A reporter; may be given more than once."),
     click.option("--json", "as_json", is_flag=True, help="Print the scorecard as JSON and nothing else."),
@@ -36,8 +42,14 @@ def options(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command()
 @options
-def run(suite: Path, **given: Any) -> None:
+@click.option("--estimate", is_flag=True, help="Print what the trials would cost, by script and by limit, and run nothing.")
+def run(suite: Path, estimate: bool, **given: Any) -> None:
     """Run SUITE (a folder or deskcert.yaml) with an agent, judge the evidence, print the verdict."""
+    if estimate:
+        from deskcert_adapters.frontends.cli.estimate import print_estimate
+
+        print_estimate(suite, env=given["env"], tasks=given["tasks"], trials=given["trials"], as_json=given["as_json"])
+        return
     sys.exit(run_and_report(suite, strict=False, **given))
 
 
@@ -50,7 +62,7 @@ def ci(suite: Path, **given: Any) -> None:
 
 def run_and_report(
     suite: Path, *, strict: bool, agent: str, agent_options: tuple[str, ...], env: str | None, tasks: tuple[str, ...], trials: int | None,
-    approver: str | None, out: Path, reports: tuple[str, ...], as_json: bool,
+    approver: str | None, out: Path, reports: tuple[str, ...], as_json: bool, agent_isolation: str | None, agent_in_process: bool,
 ) -> int:
     """The exit code of a whole run. Raises DeskCertError for what keeps it from starting."""
     from deskcert_adapters.frontends.cli.reporting import plan_reports, write_reports
@@ -67,12 +79,26 @@ def run_and_report(
         refuse_unlisted(loaded.suite.plugins, part)
     given = RunOptions(
         agent=agent, out=out, approver=approver, trials=trials, tasks=tasks, agent_options=pairs(agent_options),
+        isolation=isolation(loaded.suite.agents.get(agent), agent_isolation, in_process=agent_in_process, strict=strict),
     )
     with watching(quiet=as_json) as watcher:
         folder, interrupted = interruptible(run_suite(loaded, given, watcher), out)
     report = judge_run(folder)
     write_reports(plan, report)
     return ExitCode.INTERRUPTED if interrupted else report.card.exit_code
+
+
+def isolation(plan: AgentPlan | None, given: str | None, *, in_process: bool, strict: bool) -> Isolation | None:
+    """What the command line demands of the agent's process; None leaves it to the suite. `ci` takes less than a sandbox from the suite alone."""
+    if strict and (in_process or given == "process"):
+        raise UsageError("ci runs agents in a sandbox", hint="a suite that does without one says so: isolation: process in its agent")
+    if in_process and given:
+        raise UsageError("--agent-in-process and --agent-isolation exclude each other")
+    if in_process:
+        return "none"
+    if given is not None:
+        return "sandbox" if given == "sandbox" else "process"
+    return "sandbox" if strict and (plan is None or plan.isolation is None) else None
 
 
 def interruptible(work: Any, out: Path) -> tuple[Path, bool]:
