@@ -61,8 +61,7 @@ def test_no_mutation_of_a_journal_is_taken_for_the_journal():
     for changed in mutations(data, random.Random(7)):
         try:
             read = chain.read("run/task/1", changed)
-        except EvidenceError as error:
-            assert "line" in str(error)
+        except EvidenceError:
             continue
         # what is accepted is a true prefix, or differs only in the last line, which nothing follows yet
         assert read.lines[:5] == whole.lines[: len(read.lines[:5])]

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from invoice_support import App, copy_suite, invoice_app, only_run
 
 from deskcert_core.errors import EvidenceError
 from deskcert_core.evidence.record import Intended, Requested, Resulted, RunEnded
@@ -16,7 +17,6 @@ from deskcert_core.evidence.store import RunFolder
 from deskcert_core.judging import judge_run
 from deskcert_core.proposal import ActionType
 from deskcert_core.trial import read_trial
-from invoice_support import App, copy_suite, invoice_app, only_run
 
 pytestmark = pytest.mark.browser
 POINTS = 50
