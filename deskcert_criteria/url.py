@@ -19,8 +19,8 @@ class UrlMatches:
     version = "1"
     schema: Mapping[str, Json] = {
         "type": "object",
-        "properties": {key: {"type": "string", "minLength": 1} for key in ("value", "glob", "matches")},
-        "additionalProperties": False, "oneOf": [{"required": [key]} for key in ("value", "glob", "matches")],
+        "properties": {key: {"type": "string", "minLength": 1} for key in KINDS},
+        "additionalProperties": False, "oneOf": [{"required": [key]} for key in KINDS],
     }
 
     def probes(self, params: Mapping[str, Json]) -> Sequence[Probe]:

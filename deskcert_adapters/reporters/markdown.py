@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from deskcert_adapters.reporters.wording import clean, figures, heading, passed_of, records, row_of, said, shown_steps
+from deskcert_adapters.reporters.wording import clean, figures, heading, passed_of, records, row_of, shown_steps
 from deskcert_core.api import Evidence, Report, TrialCard
 
 __all__ = ["Markdown"]
@@ -41,7 +41,7 @@ def trial_lines(trial: TrialCard, evidence: Evidence) -> Iterator[str]:
         yield from (*(f"- {proved(f'{each.kind}: {each.message}', each.records)}" for each in trial.findings), "")
     yield from ("| | assertion | judgement |", "|---|---|---|")
     for each in trial.assertions:
-        yield f"| {MARK[each.judgement.outcome]} | {plain(each.type)} {plain(each.shown)} | {plain(said(each.judgement))} |"
+        yield f"| {MARK[each.judgement.outcome]} | {plain(each.type)} {plain(each.shown)} | {plain(each.judgement.message)} |"
     yield from ("", "| step | act | decision | result |", "|---|---|---|---|")
     left_out, rest = shown_steps(evidence)
     if left_out:

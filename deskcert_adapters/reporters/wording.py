@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deskcert_core.api import Evidence, Judgement, Step, TrialCard
+from deskcert_core.api import Evidence, Step, TrialCard
 
-__all__ = ["clean", "dollars", "figures", "heading", "passed_of", "records", "row_of", "said", "seconds", "shown_steps"]
+__all__ = ["clean", "dollars", "figures", "heading", "passed_of", "records", "row_of", "seconds", "shown_steps"]
 
 LONGEST = 400
 SHOWN_STEPS = 30
@@ -55,10 +55,6 @@ def records(seqs: Sequence[int]) -> str:
         return ""
     first = ", ".join(map(str, seqs[:6])) + (", …" if len(seqs) > 6 else "")
     return f"record{'s' * (len(seqs) > 1)} {first}"
-
-
-def said(judgement: Judgement) -> str:
-    return clean(judgement.message)
 
 
 def shown_steps(evidence: Evidence) -> tuple[int, Sequence[Step]]:

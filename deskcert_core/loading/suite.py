@@ -22,7 +22,7 @@ from deskcert_core.loading.task import Known, task_of
 from deskcert_core.policy.rules import Policy
 from deskcert_core.task import Suite, Task
 
-__all__ = ["Loaded", "load_suite"]
+__all__ = ["SUITE_FILE", "Loaded", "load_suite"]
 
 SUITE_FILE = "deskcert.yaml"
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from playwright.async_api import Error
 
+from deskcert_adapters.executors.chromium.resolve import LONGEST_SECONDS
 from deskcert_adapters.executors.chromium.secret import SecretRefused, check_place, secret_of
-from deskcert_adapters.executors.chromium.watch import DialogOpened, Late, Watch
+from deskcert_adapters.executors.chromium.watch import DialogOpened, Late, Watch, first_line
 from deskcert_adapters.executors.chromium.world import ScriptFailed, World
 from deskcert_core.effect import Element, Grounding
 from deskcert_core.errors import HarnessFault
@@ -19,7 +20,6 @@ from deskcert_core.proposal import Proposal
 __all__ = ["Actor"]
 
 ACT_SECONDS = 10.0
-LONGEST_SECONDS = 30.0
 MOUSE_EVENTS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click", "dblclick", "auxclick", "contextmenu"]
 LOOKING = frozenset({"read", "screenshot"})
 
@@ -59,7 +59,7 @@ class Actor:
         except DialogOpened:
             return ExecutionResult(status="success", message="a dialog opened", landed_on=self._landed)
         except Error as error:
-            return ExecutionResult(status="error", message=first_line(error, secrets), landed_on=self._landed)
+            return ExecutionResult(status="error", message=without_secrets(error, secrets), landed_on=self._landed)
         except HarnessFault as fault:
             if fault.whose != "application" and not isinstance(fault, ScriptFailed):
                 raise
@@ -225,7 +225,7 @@ def describe(grounding: Grounding) -> str:
     return "a foreign frame" if element else ""
 
 
-def first_line(error: Error, secrets: Mapping[str, SecretValue]) -> str:
-    """Playwright's message without its log, and without any secret."""
-    line = error.message.splitlines()[0] if error.message else type(error).__name__
+def without_secrets(error: Error, secrets: Mapping[str, SecretValue]) -> str:
+    """Playwright's message, unless it holds a secret."""
+    line = first_line(error)
     return "the act failed" if any(secret.value in line for secret in secrets.values()) else line

@@ -6,11 +6,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from deskcert_core.address import Address, Origin, parse
-from deskcert_core.effect import UNKNOWN, Box, Element, Field, Form, Unknown
+from deskcert_core.effect import TEXT_LIMIT, UNKNOWN, Box, Element, Field, Form, Unknown
 
 __all__ = ["Found", "FoundElement", "FoundForm", "Problem", "address_of", "element_of", "form_of", "origin_of"]
-
-CUT = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +84,7 @@ def element_of(found: FoundElement, role: str, name: str) -> Element | Unknown:
     if found.has_href and href is None:
         return UNKNOWN
     return Element(
-        tag=found.tag, role=role, name=name[:CUT], text=found.text, input_type=found.input_type, autocomplete=found.autocomplete, href=href,
+        tag=found.tag, role=role, name=name[:TEXT_LIMIT], text=found.text, input_type=found.input_type, autocomplete=found.autocomplete, href=href,
         download=found.download, new_window=found.new_window, submits=found.submits, origin=origin_of(found.origin, found.location), box=found.box,
         covered_by=found.covered_by, selectors=found.selectors, attributes=found.attributes,
     )

@@ -12,6 +12,7 @@ from playwright.async_api import BrowserContext, Error, Playwright, ProxySetting
 from deskcert_adapters.executors.chromium.files import FileGate
 from deskcert_adapters.executors.chromium.find import FoundBrowser, find_browser, install_browser
 from deskcert_adapters.executors.chromium.page import ChromiumPage
+from deskcert_adapters.executors.chromium.watch import first_line
 from deskcert_adapters.executors.proxy.server import RequestGate
 from deskcert_core.errors import HarnessFault, UnavailableError
 from deskcert_core.execution import BrowserInfo, BrowserPlan, PagePlan, Traffic
@@ -39,7 +40,6 @@ class Chromium:
         self._playwright: Playwright | None = None
         self._browser: Driven | None = None
         self._plan = BrowserPlan()
-        self._closing = False
 
     async def start(self, plan: BrowserPlan, traffic: Traffic) -> BrowserInfo:
         """Raises UnavailableError if there is no browser, it does not start, or the containment cannot be had."""
@@ -56,7 +56,7 @@ class Chromium:
                 await FileGate(plan.files, self._tell).start(await self._browser.new_browser_cdp_session())
         except Error as error:
             await self.close()
-            raise UnavailableError(f"{found.path} does not start: {error.message.splitlines()[0]}", hint="try: deskcert doctor") from error
+            raise UnavailableError(f"{found.path} does not start: {first_line(error)}", hint="try: deskcert doctor") from error
         except BaseException:
             await self.close()
             raise
@@ -78,7 +78,7 @@ class Chromium:
         except BaseException as error:
             await self._gate.close_page(plan.name)
             if isinstance(error, Error):
-                raise HarnessFault(f"the browser opens no page: {error.message.splitlines()[0]}", whose="browser") from error
+                raise HarnessFault(f"the browser opens no page: {first_line(error)}", whose="browser") from error
             raise
 
     async def _open(self, plan: PagePlan, browser: Driven, gate: RequestGate, port: int) -> ChromiumPage:
@@ -103,7 +103,6 @@ class Chromium:
 
     async def close(self) -> None:
         """The browser first, the gate last: until the end nothing gets past it. Never raises for a browser that is already gone."""
-        self._closing = True
         for page in tuple(self._pages):
             await page.close()
         with contextlib.suppress(Error):

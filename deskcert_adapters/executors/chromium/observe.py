@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from playwright.async_api import Error
 
-from deskcert_adapters.executors.chromium.watch import DialogOpened, Late, Watch
+from deskcert_adapters.executors.chromium.watch import DialogOpened, Late, Watch, first_line
 from deskcert_adapters.executors.chromium.world import World
 from deskcert_core.agent import Dialog
 from deskcert_core.errors import HarnessFault
@@ -62,7 +62,7 @@ async def facts_of(watch: Watch, world: World) -> Facts:
         watch.note(f"the page did not answer within {FACTS_SECONDS:g} s: no text")
         return Facts(url=watch.tab.url, title="", text="")
     except Error as error:
-        raise HarnessFault(f"the page cannot be read: {error.message.splitlines()[0]}", whose="application") from error
+        raise HarnessFault(f"the page cannot be read: {first_line(error)}", whose="application") from error
 
 
 async def picture_of(watch: Watch, world: World) -> Picture:

@@ -14,7 +14,7 @@ from playwright.async_api import Page as Tab
 from deskcert_adapters.executors.chromium.act import Actor
 from deskcert_adapters.executors.chromium.observe import observe
 from deskcert_adapters.executors.chromium.resolve import Resolver
-from deskcert_adapters.executors.chromium.watch import DialogOpened, Late, Watch
+from deskcert_adapters.executors.chromium.watch import DialogOpened, Late, Watch, first_line
 from deskcert_adapters.executors.chromium.world import World
 from deskcert_adapters.executors.proxy.server import RequestGate
 from deskcert_core.effect import Grounding
@@ -100,7 +100,7 @@ class ChromiumPage:
         except (Late, DialogOpened) as error:
             raise HarnessFault("the page does not answer", whose="application") from error
         except Error as error:
-            raise HarnessFault(f"the page does not answer: {error.message.splitlines()[0]}", whose="application") from error
+            raise HarnessFault(f"the page does not answer: {first_line(error)}", whose="application") from error
 
     async def close(self) -> None:
         """Never raises: a page that cannot be closed goes with its browser."""

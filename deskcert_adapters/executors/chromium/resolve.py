@@ -16,7 +16,7 @@ from deskcert_core.address import Address, parse
 from deskcert_core.effect import UNKNOWN, Grounding
 from deskcert_core.proposal import Proposal, Target
 
-__all__ = ["Resolver"]
+__all__ = ["LONGEST_SECONDS", "Resolver"]
 
 APPEAR_SECONDS = 3.0
 LONGEST_SECONDS = 30.0

@@ -12,7 +12,7 @@ from playwright.async_api import Page as Tab
 
 from deskcert_core.errors import HarnessFault
 
-__all__ = ["DialogOpened", "Late", "Watch"]
+__all__ = ["DialogOpened", "Late", "Watch", "first_line"]
 
 T = TypeVar("T")
 AFTERMATH_SECONDS = 3.0
@@ -224,6 +224,11 @@ class Watch:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
+
+
+def first_line(error: Error) -> str:
+    """Playwright's message without its log."""
+    return error.message.splitlines()[0] if error.message else type(error).__name__
 
 
 def _retrieved(task: asyncio.Task[T]) -> None:

@@ -20,14 +20,14 @@ from deskcert_core.address import Address, Origin, parse
 from deskcert_core.effect import Request
 from deskcert_core.execution import Traffic, Verdict
 
-__all__ = ["Conversation", "Desk"]
+__all__ = ["Conversation", "Shared"]
 
 BODILESS = (b"GET", b"HEAD")
 REPEATABLE = (b"GET", b"HEAD", b"OPTIONS")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class Shared:
     """What all connections of a gate share. `on_garbage` is told of what could not be put to `traffic`, `on_fault` of our own faults."""
 
     traffic: Traffic
@@ -42,15 +42,15 @@ class Desk:
 class Conversation:
     """A connection from its first byte to its last. `page` is "" for traffic of no page: asked about, and refused whatever the answer."""
 
-    def __init__(self, desk: Desk, page: str, flights: Flights, link: Link) -> None:
-        self._desk = desk
+    def __init__(self, shared: Shared, page: str, flights: Flights, link: Link) -> None:
+        self._shared = shared
         self._page = page
         self._link = self._plain = link  # the plain socket's writer must outlive the TLS over it
         self._flight = Flight(flights)
         self._tunnel: Origin | None = None
         self._server = h11.Connection(h11.SERVER)
         self._up: Upstream | None = None
-        self._patience = desk.limits.first
+        self._patience = shared.limits.first
         self._begun = False
         self._over = False
 
@@ -62,22 +62,22 @@ class Conversation:
             self._link.abort()
             raise
         except Garbage as bad:
-            self._desk.on_garbage(self._page, str(bad))
+            self._shared.on_garbage(self._page, str(bad))
             await self._break_off(400, str(bad))
         except (OSError, TimeoutError):
             self._link.abort()
         except Exception as fault:
-            self._desk.on_fault(self._page, fault)
+            self._shared.on_fault(self._page, fault)
             await self._break_off(502, "the gate failed and sent nothing more")
         finally:
             self._flight.end()
             if self._up is not None:
                 self._up.abort()
-            await self._link.close(self._desk.limits.linger)
+            await self._link.close(self._shared.limits.linger)
 
     async def _exchange(self) -> bool:
         """One request. True if another may follow on this connection."""
-        raw = await self._link.head(self._patience, self._desk.limits.head, self._flight.start)
+        raw = await self._link.head(self._patience, self._shared.limits.head, self._flight.start)
         if raw is None:
             return False
         check(raw)
@@ -91,13 +91,13 @@ class Conversation:
         options = connection_options(request)
         if request.method == b"CONNECT":
             return await self._connect(request)
-        self._patience = self._desk.limits.idle
+        self._patience = self._shared.limits.idle
         address = destination(request, self._tunnel)
         if header(request, b"upgrade"):
             return await self._socket(request, address, options)
         await self._ask(request, address)
         if self._server.their_state is h11.SEND_BODY and not self._over:  # answered before the body was sent
-            await self._link.linger(self._desk.limits.linger)
+            await self._link.linger(self._shared.limits.linger)
         self._link.rest = self._server.trailing_data[0]
         return self._server.their_state is h11.DONE and "close" not in options and not self._over
 
@@ -118,10 +118,10 @@ class Conversation:
         if self._server.trailing_data[0] or header(request, b"transfer-encoding") or header(request, b"content-length") not in ("", "0"):
             raise Garbage("bytes after CONNECT, before its answer")
         self._link.writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
-        byte = await first_byte(self._link, self._desk.limits.first)
+        byte = await first_byte(self._link, self._shared.limits.first)
         if byte == b"\x16":
             try:
-                self._link = await answer_tls(self._link, self._desk.key.context(place.host), self._desk.limits.first)
+                self._link = await answer_tls(self._link, self._shared.key.context(place.host), self._shared.limits.first)
             except ssl.SSLError:
                 raise Garbage("a TLS handshake with the browser that failed") from None
             self._tunnel = place
@@ -135,7 +135,7 @@ class Conversation:
         if request.method != b"GET" or header(request, b"upgrade").lower() != "websocket" or "upgrade" not in options:
             raise Garbage("an upgrade to something else than a WebSocket")
         there = parse("ws" + address.href.removeprefix("http"))
-        number, verdict = await self._desk.traffic.decide(self._page, Request(method="GET", address=there, kind="websocket"), None)
+        number, verdict = await self._shared.traffic.decide(self._page, Request(method="GET", address=there, kind="websocket"), None)
         await self._refuse(number, verdict, "WebSockets are refused", close=True)
         return False
 
@@ -145,11 +145,11 @@ class Conversation:
         if request.method in BODILESS and (body or rest):
             raise Garbage("a body where none belongs")
         sent = onward(request, address, None if rest else body)
-        number, verdict = await self._desk.traffic.decide(self._page, _facts(request, address, body, whole=rest is None), None if rest else body)
+        number, verdict = await self._shared.traffic.decide(self._page, _facts(request, address, body, whole=rest is None), None if rest else body)
         if not verdict.allow or not self._page:
             await self._refuse(number, verdict, "traffic of no page", close=rest is not None, silent=request.method == b"HEAD")
         elif self._link.reader.gone:
-            self._desk.traffic.answered(self._page, number, None)
+            self._shared.traffic.answered(self._page, number, None)
         else:
             await self._forward(number, sent, address.origin, body, rest)
 
@@ -159,7 +159,7 @@ class Conversation:
         body = bytearray()
         async for data in pieces:
             body += data
-            if len(body) > self._desk.body_limit:
+            if len(body) > self._shared.body_limit:
                 return bytes(body), pieces
         return bytes(body), None
 
@@ -171,7 +171,7 @@ class Conversation:
             if self._server.they_are_waiting_for_100_continue:
                 self._link.writer.write(self._server.send(h11.InformationalResponse(status_code=100, headers=[])) or b"")
             try:
-                self._server.receive_data(await self._link.read(self._desk.limits.body))
+                self._server.receive_data(await self._link.read(self._shared.limits.body))
             except TimeoutError:
                 raise Garbage("a body that does not go on") from None
         if event.headers:
@@ -180,16 +180,16 @@ class Conversation:
     async def _forward(self, number: int, request: h11.Request, origin: Origin, body: bytes, rest: AsyncGenerator[bytes, None] | None) -> None:
         def answered(status: int, streaming: bool) -> None:
             self._begun = True
-            self._desk.traffic.answered(self._page, number, status)
+            self._shared.traffic.answered(self._page, number, status)
             if streaming:
                 self._flight.end()
 
-        relay = Relay(self._link, self._server, self._desk.limits, answered)
+        relay = Relay(self._link, self._server, self._shared.limits, answered)
         try:
             await self._through(relay, request, origin, body, rest)
         except (UpstreamFault, Garbage, OSError, TimeoutError) as fault:
             if not self._begun:
-                self._desk.traffic.answered(self._page, number, None)
+                self._shared.traffic.answered(self._page, number, None)
             if not isinstance(fault, UpstreamFault):
                 raise
             await self._break_off(502, str(fault))
@@ -206,7 +206,7 @@ class Conversation:
                     raise
         elif up is not None:
             up.abort()
-        await self._run(relay, await connect(origin, self._desk.context, self._desk.limits), request, body, rest)
+        await self._run(relay, await connect(origin, self._shared.context, self._shared.limits), request, body, rest)
 
     async def _run(self, relay: Relay, up: Upstream, request: h11.Request, body: bytes, rest: AsyncGenerator[bytes, None] | None) -> None:
         try:
@@ -220,13 +220,13 @@ class Conversation:
     async def _refuse(self, number: int, verdict: Verdict, overruled: str, *, close: bool, silent: bool = False) -> None:
         """`overruled` is the reason where the gate itself refuses what was allowed; `silent` leaves the text out, for HEAD."""
         if verdict.allow:
-            self._desk.traffic.answered(self._page, number, None)
+            self._shared.traffic.answered(self._page, number, None)
         reason = overruled if verdict.allow else verdict.reason or "by the policy"
         if close:
             await self._break_off(403, reason)
         else:
             self._link.writer.write(_refusal(403, reason, close=False, silent=silent))
-            await self._link.drain(self._desk.limits.body)
+            await self._link.drain(self._shared.limits.body)
 
     async def _break_off(self, status: int, reason: str) -> None:
         """Refuse and end the connection; if the browser has part of an answer, cut it so that nobody takes it for the whole."""
@@ -235,7 +235,7 @@ class Conversation:
             self._link.abort()
         else:
             self._link.writer.write(_refusal(status, reason, close=True, silent=False))
-            await self._link.linger(self._desk.limits.linger)
+            await self._link.linger(self._shared.limits.linger)
 
 
 def _refusal(status: int, reason: str, *, close: bool, silent: bool) -> bytes:

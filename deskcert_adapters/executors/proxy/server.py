@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from deskcert_adapters.executors.proxy.flights import Flights
-from deskcert_adapters.executors.proxy.http import Conversation, Desk
+from deskcert_adapters.executors.proxy.http import Conversation, Shared
 from deskcert_adapters.executors.proxy.tls import RunKey, upstream_context
 from deskcert_adapters.executors.proxy.wire import Limits, Link, Reader
 from deskcert_core.execution import Traffic
@@ -50,7 +50,7 @@ class RequestGate:
         on_garbage: Callable[[str, str], None] | None = None,
         on_fault: Callable[[str, Exception], None] | None = None,
     ) -> None:
-        self._desk = Desk(
+        self._shared = Shared(
             traffic=traffic,
             key=RunKey(),
             context=upstream_context(ca),
@@ -64,7 +64,7 @@ class RequestGate:
     @property
     def spki(self) -> str:
         """For Chromium's --ignore-certificate-errors-spki-list."""
-        return self._desk.key.spki
+        return self._shared.key.spki
 
     @property
     def launch_port(self) -> int:
@@ -109,7 +109,7 @@ class RequestGate:
 
         def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             assert isinstance(reader, Reader)
-            task = loop.create_task(Conversation(self._desk, page, flights, Link(reader, writer)).run())
+            task = loop.create_task(Conversation(self._shared, page, flights, Link(reader, writer)).run())
             tasks.add(task)
             task.add_done_callback(tasks.discard)
 

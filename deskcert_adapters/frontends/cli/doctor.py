@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from deskcert_adapters.frontends.cli.browser import chromium
+from deskcert_adapters.frontends.cli.plugins import every
 from deskcert_core import __version__
 from deskcert_core.errors import DeskCertError, ExitCode
 
@@ -19,7 +21,7 @@ from deskcert_core.errors import DeskCertError, ExitCode
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
 def doctor(as_json: bool) -> None:
     """Say what works on this machine, and what does not. Exit 69 if a run could not start."""
-    checks = [python(), browser(), start(), plugins(), sandbox()]
+    checks = [python(), browser(), start(), plugins(), agents(), sandbox()]
     if as_json:
         click.echo(json.dumps([{"check": name, "ok": ok, "detail": detail} for name, ok, detail, _ in checks], indent=2))
     else:
@@ -76,14 +78,21 @@ async def started() -> Any:
 
 def plugins() -> Check:
     from deskcert_core.plugins import drivers
-    from deskcert_core.plugins.groups import GROUPS
 
     try:
-        found = [one for group in GROUPS for one in drivers.find(group.name)]
+        found = every()
     except DeskCertError as error:
         return "plug-ins", False, str(error), True
-    strangers = sorted({f"{one.distribution} {one.version}" for one in found if one.distribution != "deskcert"})
+    strangers = sorted({f"{one.distribution} {one.version}" for one in found if drivers.canonical(one.distribution) != drivers.OURS})
     return "plug-ins", True, f"{len(found)} in all; from others: {', '.join(strangers) or 'none'}", True
+
+
+def agents() -> Check:
+    """Whether an agent's process can be held. A run goes on without; `deskcert ci` does not."""
+    from deskcert_core.session.sandbox import ADVICE, available
+
+    reason = available()
+    return "agents", reason is None, f"not held: {reason}; {ADVICE}" if reason else "their processes run in a sandbox (bubblewrap)", False
 
 
 def sandbox() -> Check:
@@ -91,9 +100,3 @@ def sandbox() -> Check:
     detail = f"bubblewrap at {path}" if path else "bubblewrap is not installed"
     root = " (running as root)" if hasattr(os, "geteuid") and os.geteuid() == 0 else ""
     return "netns", False, f"{detail}{root}; containment netns comes with a later version, use containment: proxy", False
-
-
-def chromium() -> Any:
-    from deskcert_core.plugins import drivers
-
-    return drivers.get("deskcert.executors", "chromium")

@@ -61,9 +61,6 @@ def main() -> None:
             our_bug()
         click.secho(f"deskcert: {error}", fg="red" if sys.stderr.isatty() else None, err=True)
         sys.exit(error.exit_code)
-    except click.UsageError as error:
-        error.show()
-        sys.exit(ExitCode.USAGE)
     except click.ClickException as error:
         error.show()
         sys.exit(ExitCode.USAGE)

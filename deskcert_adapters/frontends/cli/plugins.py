@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from deskcert_core.plugins.drivers import Found
 
 COLUMNS = ("group", "name", "distribution", "version", "state")
-SUITE_FILE = "deskcert.yaml"
 
 
 @click.group(invoke_without_command=True)
@@ -59,7 +58,7 @@ def show(name: str, as_json: bool) -> None:
 @click.option("--check", is_flag=True, help="Write nothing; exit 65 if the list is not what the suite uses.")
 def lock(suite: Path, check: bool) -> None:
     """Write into SUITE's `plugins:` the distributions that it uses, and those whose hooks take part in every run."""
-    from deskcert_core.loading import load_suite
+    from deskcert_core.loading.suite import SUITE_FILE, load_suite
 
     file = suite / SUITE_FILE if suite.is_dir() else suite
     loaded = load_suite(suite)
