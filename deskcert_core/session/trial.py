@@ -124,7 +124,7 @@ class Trial:
             return TrialEnded(reason="step_limit", message=f"the agent wanted more than {self.limits.max_steps} steps")
         if self.left <= 0:
             return TrialEnded(reason="runtime_limit", message=f"more than {self.limits.max_runtime_seconds:g} s")
-        if not self.spent.look(self.suite.costs).act(self.suite.costs, None).within(self.limits):
+        if not self.spent.ahead(self.suite.costs).within(self.limits):
             return TrialEnded(reason="cost_limit", message="the next step would cost more than the limit")
         return None
 
@@ -133,8 +133,8 @@ class Trial:
         costs = self.suite.costs
         if proposal.usage is None and self.agent.calls_model and self.limits.max_cost_micro_usd is not None:
             return TrialEnded(reason="cost_limit", message="the agent calls a model and did not say what the call used")
-        if proposal.usage and costs.of_usage(proposal.usage) is None and self.limits.max_cost_micro_usd is not None:
-            return TrialEnded(reason="cost_limit", message=f"model {proposal.usage.model!r} has no price in the suite's costs")
+        if proposal.usage and (unpriced := costs.unpriced(proposal.usage)) and self.limits.max_cost_micro_usd is not None:
+            return TrialEnded(reason="cost_limit", message=unpriced)
         self.spent = self.spent.act(costs, proposal.usage)
         if not self.spent.within(self.limits):
             return TrialEnded(reason="cost_limit", message="the model call cost more than was left")
