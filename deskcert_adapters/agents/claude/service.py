@@ -11,7 +11,7 @@ import msgspec
 
 from deskcert_core.api import Json, ModelServiceError, Usage
 
-__all__ = ["Block", "Call", "Message", "Options", "Reply", "Service", "read_options"]
+__all__ = ["Block", "Call", "Message", "Options", "Reply", "Service", "fault", "read_options"]
 
 Block = dict[str, object]
 CLIENTS = {"anthropic": "Anthropic", "bedrock": "AnthropicBedrock", "vertex": "AnthropicVertex"}
@@ -42,7 +42,7 @@ class Call:
     id: str
     name: str
     toolset_name: str | None = None
-    input: Json = None
+    input: object = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,16 +145,22 @@ class Service:
                 model=self._options.model, max_tokens=self._options.max_tokens, tools=[tool], messages=cached(messages),
                 system=[{"type": "text", "text": system, "cache_control": CACHED}], **self._betas,
             )
-        except self._sdk.APIConnectionError as error:
-            raise ModelServiceError(one_line(f"{type(error).__name__}: {error}")) from error
-        except self._sdk.APIStatusError as error:
-            if error.status_code in TRANSIENT or error.status_code >= 500:
-                raise ModelServiceError(one_line(f"{error.status_code}: {error.message}")) from error
-            raise RuntimeError(one_line(f"the model service refused the request: {error.message}")) from error
+        except self._sdk.APIError as error:
+            raise fault(error) from error
         try:
             return msgspec.json.decode(raw.http_response.content, type=Reply)
         except msgspec.MsgspecError as error:
             raise ModelServiceError(f"an answer that cannot be read: {error}") from error
+
+
+def fault(error: Exception) -> Exception:
+    """The SDK's error as ours: ModelServiceError where another try could help, RuntimeError where the service refused the request."""
+    status, message = getattr(error, "status_code", None), getattr(error, "message", str(error))
+    if status is None:  # no connection, a time-out, or no answer that can be read
+        return ModelServiceError(one_line(f"{type(error).__name__}: {message}"))
+    if status in TRANSIENT or status >= 500:
+        return ModelServiceError(one_line(f"{status}: {message}"))
+    return RuntimeError(one_line(f"the model service refused the request: {message}"))
 
 
 def read_options(given: Mapping[str, str]) -> Options:

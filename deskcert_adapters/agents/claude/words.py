@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+from typing import Literal
 
 from deskcert_adapters.agents.claude.members import TAB
 from deskcert_adapters.agents.claude.service import Block, Call, Options
@@ -12,7 +13,7 @@ from deskcert_adapters.agents.status import HOW_TO_END
 from deskcert_adapters.agents.turns import Answer
 from deskcert_core.api import Brief, Dialog, Observation
 
-__all__ = ["SHOWN", "opening", "page_text", "results", "rules"]
+__all__ = ["clean", "media_type", "opening", "results", "rules", "said", "told_dialog"]
 
 RULES = (
     "You do one task in a web application, through one browser tab. Every action is first decided by a policy, and some wait for a person. "
@@ -104,8 +105,12 @@ def picture(observation: Observation) -> list[Block]:
     where = text(f"Page: {observation.title} ({observation.url})")
     if observation.screenshot is None:
         return [where]
-    kind = "image/png" if observation.screenshot.startswith(b"\x89PNG") else "image/jpeg"
-    return [where, {"type": "image", "source": {"type": "base64", "media_type": kind, "data": b64encode(observation.screenshot).decode()}}]
+    source = {"type": "base64", "media_type": media_type(observation.screenshot), "data": b64encode(observation.screenshot).decode()}
+    return [where, {"type": "image", "source": source}]
+
+
+def media_type(image: bytes) -> Literal["image/png", "image/jpeg"]:
+    return "image/png" if image.startswith(b"\x89PNG") else "image/jpeg"
 
 
 def told_dialog(dialog: Dialog) -> str:
