@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -169,15 +169,9 @@ def ended(out: Mapping[str, Any]) -> Proposal:
     text = answer if isinstance(answer, str) else None
     if status in STATUSES:
         return Proposal(action_type=ActionType.FINISH, final_status=status, answer=text, decision_summary=f"the graph ended with {status}")
-    if status is None and isinstance(messages, Sequence) and messages and not isinstance(messages, str):
-        return finish(text_of(messages[-1]))
+    if status is None and answer is None and isinstance(messages, list) and messages and getattr(messages[-1], "type", "") == "ai":
+        return finish(messages[-1].text)
     return Proposal(action_type=ActionType.FINISH, final_status="failure", answer=text, decision_summary=summary(f"the graph ended with no final_status, but {status!r}"))
-
-
-def text_of(message: object) -> str:
-    """The text of LangChain's messages; another thing has none."""
-    text: object = getattr(message, "text", "")
-    return str(text) if isinstance(text, str) else ""
 
 
 def deskcert_tools(*action_types: str) -> list[BaseTool]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from deskcert_adapters.agents.openai_actions import proposal_of
+from deskcert_adapters.agents.openai_actions import DIALOG, proposal_of
 from deskcert_adapters.agents.options import known
 from deskcert_adapters.agents.status import HOW_TO_END, finish
 from deskcert_adapters.agents.turns import Act, Answer, Bill, Turn, summary
@@ -25,6 +25,7 @@ SECONDS, RETRIES = "90", "2"
 SERVICE = frozenset({"server_error", "rate_limit_exceeded", "vector_store_timeout"})
 REFUSING = frozenset({"invalid_prompt", "bio_policy", "misalignment_policy_violation", "image_content_policy_violation"})
 NOT_OURS = frozenset({401, 403, 404, 408, 409, 429})
+UNAPPROVED = "a safety check of the model's provider was not approved"
 EMPTY = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4//8/AAX+Av4N70a4AAAAAElFTkSuQmCC"
 RULES = (
     "You operate a web page with the computer tool; there is no address bar and no desktop. A policy decides on each action before it happens. "
@@ -42,7 +43,8 @@ class Call:
 
 
 class OpenAI:
-    """Options: `model` (needed), `tool` (computer, or computer_use_preview for the models before it), `base_url`, `max_output_tokens`, `timeout_seconds` and `max_retries`.
+    """Options: `model` (needed), `tool` (computer, or computer_use_preview for the models before it), `base_url`, `max_output_tokens`,
+    `timeout_seconds` and `max_retries` (of one model call).
 
     The key is read from OPENAI_API_KEY, which the suite's `env` has to list.
     """
@@ -78,8 +80,8 @@ class OpenAI:
             if proposal := self._turn.step(observation):
                 return replace(proposal, usage=self._bill.take())
             if self._unapproved():
-                return self._end(Proposal(action_type=ActionType.FINISH, final_status="failure", decision_summary="a safety check of the provider was not approved"))
-            if tried < TRIES and (end := self._take(self._ask(self._items(observation)))):
+                return self._end(Proposal(action_type=ActionType.FINISH, final_status="failure", decision_summary=UNAPPROVED))
+            if tried < TRIES and (end := self._take(self._ask(self._items(observation)), dialog=observation.dialog is not None)):
                 return self._end(end)
         raise ValueError(f"the model asked {TRIES} times in a row for what cannot be proposed")
 
@@ -99,7 +101,7 @@ class OpenAI:
         if not self._calls:
             lines.append(f"Your end was not accepted: {observation.last_result.message if observation.last_result else ''}")
         if observation.dialog:
-            lines.append(f"A {observation.dialog.kind} dialog is open: {observation.dialog.message!r}. The picture is older. Your next action dismisses it.")
+            lines.append(f"A {observation.dialog.kind} dialog is open: {observation.dialog.message!r}. {DIALOG}")
         return [*outputs, said("\n".join(lines))] if lines else outputs
 
     def _output(self, call: Call) -> object:
@@ -142,12 +144,12 @@ class OpenAI:
         }
 
     # -- from the model
-    def _take(self, response: Response) -> Proposal | None:
+    def _take(self, response: Response, *, dialog: bool) -> Proposal | None:
         """Read one answer: its actions become the turn; an answer without any is the end. Raises ValueError for what is neither."""
         self._bill.add(usage_of(self._model, response.usage))
         if refused := failed(response):
             return Proposal(action_type=ActionType.FINISH, final_status="failure", answer=refused, decision_summary=summary(f"the model refused: {refused}"))
-        items: list[Mapping[str, object]] = [item if isinstance(item, dict) else item.to_dict() for item in response.output]
+        items: list[Mapping[str, object]] = [item if isinstance(item, dict) else item.to_dict(warnings=False) for item in response.output]
         texts, refusals = words(items, "output_text", "text"), words(items, "refusal", "refusal")
         calls = [item for item in items if item.get("type") == "computer_call"]
         if strange := {str(item.get("type")) for item in items} - {"computer_call", "message", "reasoning"}:
@@ -159,7 +161,7 @@ class OpenAI:
             return finish(texts)
         self._calls, acts = [], list[Act]()
         for item in calls:
-            call, more = read(item, len(acts), self._brief.viewport, summary(texts))
+            call, more = read(item, len(acts), lambda action: proposal_of(action, self._brief.viewport, dialog=dialog), summary(texts))
             self._calls.append(call)
             acts += more
         self._turn = Turn(acts)
@@ -170,7 +172,7 @@ def told(brief: Brief, observation: Observation) -> str:
     """The task, as the model reads it once."""
     inputs = "".join(f"\n{name}: {value}" for name, value in brief.inputs.items())
     secrets = "".join(f"\nTo enter the secret {name}, type exactly {{{{secret:{name}}}}} into its field." for name in brief.secrets)
-    dialog = f"\nA {observation.dialog.kind} dialog is open: {observation.dialog.message!r}. Your next action dismisses it." if observation.dialog else ""
+    dialog = f"\nA {observation.dialog.kind} dialog is open: {observation.dialog.message!r}. {DIALOG}" if observation.dialog else ""
     return f"{brief.goal}{inputs}{secrets}\n\nThe browser shows {observation.url} ({observation.title}).{dialog}"
 
 
@@ -189,7 +191,7 @@ def outcomes(answers: list[Answer]) -> Iterable[str]:
             yield f"Action {number} of {len(answers)} of call {answer.call} did not succeed. {answer.text}"
 
 
-def read(item: Mapping[str, object], before: int, viewport: tuple[int, int], claim: str) -> tuple[Call, list[Act]]:
+def read(item: Mapping[str, object], before: int, proposed: Callable[[Mapping[str, object]], Proposal], claim: str) -> tuple[Call, list[Act]]:
     """A computer_call and its acts; `before` acts of the turn stand before them. Raises ValueError for a call that cannot be answered."""
     id, checks, single = item.get("call_id"), item.get("pending_safety_checks"), item.get("action")
     actions = item.get("actions") or ([single] if single else [])
@@ -199,7 +201,7 @@ def read(item: Mapping[str, object], before: int, viewport: tuple[int, int], cla
     acts, carrier = list[Act](), -1
     for action in actions:
         try:
-            proposal = replace(proposal_of(action if isinstance(action, dict) else {}, viewport), decision_summary=claim)
+            proposal = replace(proposed(action if isinstance(action, dict) else {}), decision_summary=claim)
         except ValueError as error:
             acts.append(Act(call=id, text=f"Not executed: {error}.", failed=True))
             continue

@@ -6,12 +6,17 @@ from collections.abc import Mapping
 
 from deskcert_core.api import ActionType, Proposal, Target
 
-__all__ = ["proposal_of"]
+__all__ = ["DIALOG", "proposal_of"]
+
+DIALOG = "It covers the page, and the picture is older: ENTER accepts it, ESC dismisses it, typing answers a prompt and accepts it; any other action dismisses it."
 
 WAIT_SECONDS = 2.0
 BUTTONS = {"left": ActionType.CLICK, "right": ActionType.RIGHT_CLICK}
 HISTORY = {"back": ActionType.GO_BACK, "forward": ActionType.GO_FORWARD}
-MODIFIERS = {"ctrl": "Control", "control": "Control", "alt": "Alt", "option": "Alt", "shift": "Shift", "meta": "Meta", "cmd": "Meta", "command": "Meta", "super": "Meta", "win": "Meta"}
+MODIFIERS = {
+    "ctrl": "Control", "control": "Control", "alt": "Alt", "option": "Alt", "shift": "Shift", "meta": "Meta", "cmd": "Meta", "command": "Meta", "super": "Meta",
+    "win": "Meta",
+}
 KEYS = {
     "enter": "Enter", "return": "Enter", "esc": "Escape", "escape": "Escape", "space": "Space", "tab": "Tab", "backspace": "Backspace",
     "delete": "Delete", "del": "Delete", "insert": "Insert", "home": "Home", "end": "End", "pageup": "PageUp", "pagedown": "PageDown",
@@ -20,8 +25,8 @@ KEYS = {
 }
 
 
-def proposal_of(action: Mapping[str, object], viewport: tuple[int, int]) -> Proposal:
-    """The proposal of one action; points are CSS pixels of the viewport, which is what the screenshot shows.
+def proposal_of(action: Mapping[str, object], viewport: tuple[int, int], *, dialog: bool = False) -> Proposal:
+    """The proposal of one action; points are CSS pixels of the viewport, which is what the screenshot shows. With a `dialog` open, keys answer it (DIALOG).
 
     Raises ValueError, worded for the model, for an action that is unknown, malformed, outside the viewport, or that no proposal says exactly.
     """
@@ -29,6 +34,10 @@ def proposal_of(action: Mapping[str, object], viewport: tuple[int, int]) -> Prop
     if kind != "keypress" and action.get("keys"):
         raise ValueError(f"{kind} with keys held down is not supported")
     match action:
+        case {"type": "keypress", "keys": [str(key)]} if dialog and KEYS.get(key.lower()) in ("Enter", "Escape"):
+            return Proposal(action_type=ActionType.HANDLE_DIALOG, accept=KEYS[key.lower()] == "Enter")
+        case {"type": "type", "text": str(text)} if dialog:
+            return Proposal(action_type=ActionType.HANDLE_DIALOG, accept=True, value=text)
         case {"type": "click", "button": "back" | "forward" as button}:
             return Proposal(action_type=HISTORY[str(button)])
         case {"type": "click", "button": "left" | "right" as button}:
@@ -48,6 +57,7 @@ def proposal_of(action: Mapping[str, object], viewport: tuple[int, int]) -> Prop
         case {"type": "keypress", "keys": [*keys]} if keys and all(isinstance(key, str) for key in keys):
             return Proposal(action_type=ActionType.PRESS, value=pressed([str(key) for key in keys]))
         case {"type": "type", "text": str(text)}:
+            text.encode()  # half a character cannot be typed, nor sent
             return Proposal(action_type=ActionType.TYPE, value=text)
         case {"type": "wait"}:
             return Proposal(action_type=ActionType.WAIT_FOR, timeout_seconds=WAIT_SECONDS)
