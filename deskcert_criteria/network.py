@@ -20,7 +20,9 @@ ONE_TEXT: Json = {
 TEXTS: Json = {"anyOf": [ONE_TEXT, {"type": "array", "items": ONE_TEXT, "minItems": 1}]}
 STRINGS: Json = {"anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1}]}
 PAIRS: Json = {"type": "object", "additionalProperties": TEXTS, "minProperties": 1}
-WHEN: dict[str, Json] = {"method": STRINGS, "origin": STRINGS, "path": TEXTS, "query": PAIRS, "form": PAIRS}
+ORIGIN: Json = {"type": "string", "pattern": r"^\$\{|^[A-Za-z][A-Za-z0-9+.-]*://.", "description": "An origin is written scheme://host:port."}
+ORIGINS: Json = {"anyOf": [ORIGIN, {"type": "array", "items": ORIGIN, "minItems": 1}]}
+WHEN: dict[str, Json] = {"method": STRINGS, "origin": ORIGINS, "path": TEXTS, "query": PAIRS, "form": PAIRS}
 STATUS: Json = {"type": "integer", "minimum": 100, "maximum": 599}
 
 

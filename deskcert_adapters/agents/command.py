@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from threading import Timer
 from typing import IO, TypeVar
+from weakref import finalize
 
 from deskcert_adapters.agents.host import die_with, read_exactly
 from deskcert_core import wire
@@ -20,6 +21,7 @@ __all__ = ["Command", "ProgramFault"]
 ANSWER_SECONDS = 120.0
 START_SECONDS = 50.0
 END_SECONDS = 0.3
+LEAVE_SECONDS = 0.2
 M = TypeVar("M", wire.Ready, wire.Started, wire.Propose)
 
 
@@ -80,6 +82,7 @@ class Program:
             )
         except (OSError, ValueError) as error:
             raise ProgramFault(f"{self._title} cannot be started: {error}") from error
+        self._end = finalize(self, end, self._process)
 
     @property
     def alive(self) -> bool:
@@ -110,9 +113,7 @@ class Program:
     def broken(self, what: str) -> ProgramFault:
         """End it; the fault says why."""
         self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            opened(stream).close()
+        self._end()
         return ProgramFault(f"{self._title} {what}")
 
     def _exchange(self, frame: bytes) -> wire.Message | None:
@@ -138,6 +139,16 @@ class Program:
             code = self._process.wait(END_SECONDS)
             return f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
         return "closed its standard output"
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """The end of its input is its sign to leave; soon afterwards it is made to."""
+    opened(process.stdin).close()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(LEAVE_SECONDS)
+    process.kill()
+    process.wait()
+    opened(process.stdout).close()
 
 
 def opened(stream: IO[bytes] | None) -> IO[bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from deskcert_core.plugins import drivers
 from deskcert_core.testing import (
     brief,
     check_adapter,
+    check_adapter_process,
     check_approver,
     check_criterion,
     check_reporter,
@@ -78,11 +80,21 @@ def test_criteria_conform(name: str) -> None:
     check_criterion(drivers.get(CRITERIA, name), case.params, passes=case.passes, fails=case.fails)
 
 
-@pytest.mark.parametrize("name", built_in("deskcert.adapters"))
+SCRIPT = (Proposal(action_type=ActionType.READ), Proposal(action_type=ActionType.FINISH, final_status="success"))
+PROGRAM = f"python {Path(__file__).parents[2] / 'examples' / 'agents' / 'python' / 'agent.py'}"
+OPTIONS: dict[str, dict[str, str]] = {"command": {"command": PROGRAM}, "scripted": {}}
+NEED_MORE = {"claude", "langgraph", "llm", "openai", "replay"}  # a client library and a model service, or a run: their own tests hold them to the kit
+
+
+def test_every_built_in_adapter_is_held_to_the_kit() -> None:
+    assert set(built_in("deskcert.adapters")) - NEED_MORE == set(OPTIONS)
+
+
+@pytest.mark.parametrize("name", sorted(OPTIONS))
 def test_adapters_conform(name: str) -> None:
-    script = (Proposal(action_type=ActionType.READ), Proposal(action_type=ActionType.FINISH, final_status="success"))
-    proposals = check_adapter(drivers.get("deskcert.adapters", name), told=brief(script=script))
-    assert proposals[-1].action_type is ActionType.FINISH
+    adapter = drivers.get("deskcert.adapters", name)
+    assert check_adapter(adapter, options=OPTIONS[name], told=brief(script=SCRIPT))[-1].action_type is ActionType.FINISH
+    check_adapter_process(adapter, options=OPTIONS[name], told=brief(script=SCRIPT))
 
 
 @pytest.mark.parametrize("name", built_in("deskcert.reporters"))
@@ -136,8 +148,9 @@ def says(outcome: Outcome | None = None, message: str = "", records: tuple[int, 
     return judge
 
 
-def rolls(self: Good, params: Mapping[str, Json], evidence: Evidence) -> Judgement:
-    return says(message=f"{random.random()}")(self, params, evidence)
+def counts(self: Good, params: Mapping[str, Json], evidence: Evidence) -> Judgement:
+    self.calls = getattr(self, "calls", 0) + 1  # type: ignore[attr-defined]
+    return says(message=f"call {self.calls}")(self, params, evidence)  # type: ignore[attr-defined]
 
 
 def scribbles(self: Good, params: dict[str, Json], evidence: Evidence) -> Judgement:
@@ -165,7 +178,7 @@ def test_the_good_one_passes() -> None:
         ({"schema": {"type": "object", "properties": {"type": {}, "value": {}}}}, "no parameter is called type"),
         ({"probes": lambda self, params: ["x"]}, "probes gives Probe values"),
         ({"judge": lambda self, params, evidence: True}, "gives Judgement, not True"),
-        ({"judge": rolls}, "judge says the same twice"),
+        ({"judge": counts}, "judge says the same twice"),
         ({"judge": scribbles}, "judge leaves its parameters as they are"),
         ({"judge": says(Outcome.PASS)}, "the evidence that should fail is judged fail, not pass"),
         ({"judge": says(Outcome.FAIL)}, "the evidence that should pass is judged pass, not fail"),
