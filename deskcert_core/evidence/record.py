@@ -104,7 +104,6 @@ class Decided:
     grounding: Grounding
     effect: Effect
     claim_mismatch: str | None = None
-    answers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

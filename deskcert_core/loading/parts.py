@@ -33,7 +33,10 @@ def variables(source: Source, name: str | None) -> dict[str, str | None]:
 
 
 def environment(source: Source, name: str, *, used: bool) -> Environment | None:
-    """None, and problems noted, if an address in it is none. Files are looked for only in the environment that is `used`."""
+    """None, and problems noted, if an address in it is none.
+
+    Files are looked for only in the environment that is `used`. A reset destroys data: only a disposable environment may have one.
+    """
     before, path = source.files.variables, ("environments", name)
     source.files.variables = variables(source, name)
     data, base = source.at(path), source.files.variables["base_url"]
@@ -41,6 +44,8 @@ def environment(source: Source, name: str, *, used: bool) -> Environment | None:
     command = source.deep((*path, "serve", "command")) if "serve" in data else ()
     reset = tuple(source.deep((*path, "reset"))) if "reset" in data else None
     source.files.variables = before
+    if reset and not data["disposable"]:
+        source.note((*path, "reset"), "reset is for a disposable environment: say `disposable: true` if its data may be destroyed, or leave reset out", key=True)
     ca = str(source.near(data["tls"]["ca"])) if "tls" in data else None
     if ca and used and not Path(ca).is_file():
         source.note((*path, "tls", "ca"), f"{data['tls']['ca']!r} does not exist")

@@ -154,7 +154,8 @@ class Run:
         return approver, cast("type[Browser]", drivers.get("deskcert.executors", "chromium"))()
 
     def _browser_plan(self) -> BrowserPlan:
-        files = self.policy.file_roots if self.suite.environment.base_url.startswith("file:") else ()
+        starts = [self.suite.environment.base_url, *(task.start_url for task in self.suite.tasks)]
+        files = self.policy.file_roots if any(url.startswith("file:") for url in starts) else ()
         return BrowserPlan(containment=self.policy.containment, files=files, ca=self.suite.environment.ca)
 
     def _check_containment(self, info: BrowserInfo) -> None:
@@ -251,10 +252,10 @@ def refuse_unbuilt(loaded: Loaded) -> None:
     policy, suite = loaded.policy, loaded.suite
     said = {
         "redact in the policy": bool(policy.redact), "network.upstream_proxy in the policy": policy.upstream_proxy != "none",
-        "retries in a task": any(task.retries for task in suite.tasks),
+        "network.private in the policy": bool(policy.private_networks), "retries in a task": any(task.retries for task in suite.tasks),
     }
     if unbuilt := [what for what, is_said in said.items() if is_said]:
-        raise UnavailableError(f"{' and '.join(unbuilt)}: not built in this version", hint="leave it empty")
+        raise UnavailableError(f"{' and '.join(unbuilt)}: not built in this version", hint="write [], none or 0 there")
 
 
 def stamp(moment: datetime) -> str:

@@ -27,7 +27,7 @@ environments:                             # --env NAME; the first is the default
 sessions:                                 # logging in is done outside the agent, as Playwright's setup project does
   clerk: {setup: tasks/login.yaml, check: {url: "/admin/", selector: "#user-tools"}, max_age_seconds: 3600}   # or storage_state: FILE
 secrets: {clerk_password: {env: CLERK_PASSWORD, origins: ["${base_url}"]}}     # value from env, file, command or keyring
-agents:  {scripted: {adapter: scripted}, claude: {adapter: claude, options: {model: "…"}, env: [ANTHROPIC_API_KEY], endpoint: "https://…"}}
+agents:  {scripted: {adapter: scripted}, claude: {adapter: claude, options: {model: "…"}, env: [ANTHROPIC_API_KEY], endpoint: "https://models.example"}}
 approver: deny
 plugins: []                               # distributions that ci may load
 costs: costs.yaml
@@ -84,7 +84,7 @@ def test_the_files_of_the_design_load(folder: SuiteFolder) -> None:
     assert suite.environment.serve.command == ("python", "app.py"), "python stays a word: the session puts the interpreter in"
     assert (suite.environment.name, suite.environment.reset, suite.environment.disposable) == ("local", ("python", "reset.py"), True)
     assert suite.secrets["clerk_password"].origins == ("http://127.0.0.1:8000",)
-    assert (suite.agents["claude"].options, suite.agents["claude"].endpoint, suite.agents["claude"].env) == ({"model": "…"}, "https://…", ("ANTHROPIC_API_KEY",))
+    assert (suite.agents["claude"].options, suite.agents["claude"].endpoint, suite.agents["claude"].env) == ({"model": "…"}, "https://models.example/", ("ANTHROPIC_API_KEY",))
     login = suite.logins["clerk"]
     assert (login.check_url, login.check_selector, login.max_age_seconds) == ("http://127.0.0.1:8000/admin/", "#user-tools", 3600)
     assert login.setup is not None
@@ -156,6 +156,7 @@ def test_a_script_may_propose_what_a_policy_must_refuse(folder: SuiteFolder) -> 
 
 
 ONLY = [
+    ("deskcert.yaml", "disposable: true}", "disposable: false, reset: [python, reset.py]}", "6:65: reset is for a disposable environment: say `disposable: true`"),
     ("tasks/buy.yaml", "type: contains_text", "type: contans_text", "11:12: assertions[0].type: 'contans_text' is not known, did you mean 'contains_text'?"),
     ("tasks/buy.yaml", "value: 5", "value: five", "12:30: assertions[1].value: must be a whole number, not 'five'"),
     ("tasks/buy.yaml", "value: 5", "vaule: 5", "12:23: assertions[1]: unknown key 'vaule', did you mean 'value'?"),
