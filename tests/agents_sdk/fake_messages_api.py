@@ -99,7 +99,7 @@ def messages_api(*turns: Turn | Callable[[dict], Turn], forever: bool = False) -
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     api.url = f"http://127.0.0.1:{server.server_port}"
     try:
