@@ -1,4 +1,4 @@
-"""What holds for all tests: a test marked `browser` needs a browser, and in CI (CI=true) one that is skipped has failed."""
+"""What holds for all tests: a test marked `browser` or `sandbox` needs one, and in CI (CI=true) one that is skipped for lack of it has failed."""
 
 from __future__ import annotations
 
@@ -28,15 +28,29 @@ def no_browser() -> str:
     return ""
 
 
+@cache
+def no_sandbox() -> str:
+    """Why agents cannot be held on this machine; empty if they can."""
+    from deskcert_core.session.sandbox import ADVICE, available
+
+    reason = available()
+    return f"{reason}; {ADVICE}" if reason else ""
+
+
+NEEDED = {"browser": no_browser, "sandbox": no_sandbox}
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if item.get_closest_marker("browser") and no_browser():
-        pytest.skip(no_browser())
+    for mark, reason in NEEDED.items():
+        if item.get_closest_marker(mark) and reason():
+            pytest.skip(reason())
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    if os.environ.get("CI") and report.skipped and not hasattr(report, "wasxfail") and item.get_closest_marker("browser"):
+    needed = item.get_closest_marker("browser") or (item.get_closest_marker("sandbox") and no_sandbox())
+    if os.environ.get("CI") and report.skipped and not hasattr(report, "wasxfail") and needed:
         report.outcome = "failed"
-        report.longrepr = f"a browser test was skipped in CI: {report.longrepr}"
+        report.longrepr = f"a test that CI must run was skipped: {report.longrepr}"
     return report

@@ -110,7 +110,7 @@ def masks(bound: list[Path], hidden: list[Path]) -> list[str]:
     """An empty folder over each hidden one that lies inside what is shown."""
     pairs = [(one, one.resolve(), secret) for one in bound for secret in hidden if secret.is_dir()]
     inner = [one / secret.relative_to(real) for one, real, secret in pairs if secret != real and secret.is_relative_to(real)]
-    return [word for path in inner for word in ("--tmpfs", str(path))]
+    return [word for path in inner for word in ("--tmpfs", str(path), "--remount-ro", str(path))]
 
 
 def scratch(path: str) -> tuple[str, ...]:
