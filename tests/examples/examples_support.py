@@ -1,19 +1,17 @@
-"""The command as a user calls it, and what it left behind: the run folder, the scorecard, and whether a secret is anywhere in it."""
+"""A suite run by the command, and what it left behind: the scorecard, and whether a secret is anywhere in the folder."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cli_support import EXAMPLES, deskcert, only_run, scorecard
+
 from deskcert_core.evidence.scrub import Scrubber
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+__all__ = ["EXAMPLES", "Ran", "deskcert", "files", "holding", "run_suite"]
 
 
 @dataclass(frozen=True)
@@ -26,28 +24,19 @@ class Ran:
 
     @property
     def folder(self) -> Path:
-        (run,) = [path for path in self.out.iterdir() if path.is_dir()]
-        return run
+        return only_run(self.out)
 
     @property
     def card(self) -> dict[str, Any]:
-        return json.loads((self.folder / "derived" / "scorecard.json").read_text())
+        return scorecard(self.folder)
 
     @property
     def trials(self) -> dict[str, dict[str, Any]]:
         return {trial["task_id"]: trial for trial in self.card["trials"]}
 
 
-def deskcert(*words: str | Path, cwd: Path, timeout: float = 180, **env: str | Path) -> subprocess.CompletedProcess[str]:
-    whole = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200", **{name: str(value) for name, value in env.items()}}
-    command = [sys.executable, "-m", "deskcert_adapters.frontends.cli", *map(str, words)]
-    return subprocess.run(  # in a session of its own: no approver finds the terminal of whoever runs the tests
-        command, cwd=cwd, env=whole, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL, start_new_session=True,
-    )
-
-
 def run_suite(suite: Path, out: Path, *words: str, **env: str | Path) -> Ran:
-    done = deskcert("run", suite, "--out", out, *words, cwd=out.parent, **env)
+    done = deskcert("run", suite, "--out", out, *words, cwd=out.parent, env={name: str(value) for name, value in env.items()})
     return Ran(code=done.returncode, said=done.stdout + done.stderr, out=out)
 
 

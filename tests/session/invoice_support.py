@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import json
 import re
 import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+from cli_support import EXAMPLES, deskcert, only_run, scorecard
+
+__all__ = ["EXAMPLES", "App", "copy_suite", "deskcert", "invoice_app", "only_run", "scorecard"]
 
 
 @dataclass
@@ -67,18 +66,3 @@ def copy_suite(target: Path, url: str, example: str = "invoice") -> Path:
         text = re.sub(r"\n    reset:.*", "", text)
         suite.write_text(text.replace("http://127.0.0.1:${port}", url))
     return target
-
-
-def deskcert(*words: str | Path, cwd: Path, env: dict[str, str] | None = None, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    """The command as a user calls it."""
-    command = [sys.executable, "-m", "deskcert_adapters.frontends.cli", *map(str, words)]
-    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL)
-
-
-def only_run(folder: Path) -> Path:
-    (run,) = [path for path in folder.iterdir() if path.is_dir()]
-    return run
-
-
-def scorecard(run: Path) -> dict:
-    return json.loads((run / "derived" / "scorecard.json").read_text())
