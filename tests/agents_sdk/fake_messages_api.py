@@ -27,6 +27,7 @@ class FakeApi:
     turns: list[Turn | Callable[[dict], Turn]]
     requests: list[dict] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
+    threads: dict[str, dict] = field(default_factory=dict)
 
     def results(self, number: int = -1) -> list[dict]:
         """The tool results in the last message of a request."""
@@ -58,7 +59,7 @@ def messages_api(*turns: Turn | Callable[[dict], Turn], forever: bool = False) -
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             api.requests.append({"path": self.path, "headers": {key.lower(): value for key, value in self.headers.items()}, "body": body})
-            if problem := wrong(body, self.path):
+            if problem := wrong(body := self.whole(body), self.path):
                 api.refusals.append(problem)
                 self.fault(400, problem)
                 return
@@ -69,6 +70,11 @@ def messages_api(*turns: Turn | Callable[[dict], Turn], forever: bool = False) -
             if forever:
                 api.turns.append(turn)
             self.play(turn(body) if callable(turn) else turn, body)
+
+        def whole(self, body: dict) -> dict:
+            """The SDK's own harness sends only what is new of a conversation that the service keeps."""
+            before = api.threads.get(body.get("thread", {}).get("previous_message_id"), {"messages": []})
+            return {**before, **body, "messages": [*before["messages"], *body["messages"]]}
 
         def play(self, turn: Turn, body: dict) -> None:
             if "status" in turn:
@@ -81,7 +87,8 @@ def messages_api(*turns: Turn | Callable[[dict], Turn], forever: bool = False) -
                 self.answer(200, turn["garbage"])
             else:
                 message = {"id": f"msg_{len(api.requests)}", "type": "message", "role": "assistant", "model": body["model"], "stop_sequence": None, "usage": USAGE, **turn}
-                self.answer(200, json.dumps({key: value for key, value in message.items() if value is not ...}).encode())
+                api.threads[message["id"]] = {**body, "messages": [*body["messages"], {"role": "assistant", "content": message["content"]}]}
+                self.answer(200, json.dumps(message).encode())
 
         def fault(self, status: int, message: str) -> None:
             error = {"type": FAULTS.get(status, "invalid_request_error"), "message": message}
@@ -115,7 +122,7 @@ def wrong(body: dict, path: str) -> str | None:
     if not path.startswith("/v1/messages"):
         return f"no such path: {path}"
     if not {"model", "max_tokens", "messages", "tools"} <= set(body):
-        return "a field is missing"
+        return f"a field is missing: {sorted(body)}"
     if json.dumps(body).count('"cache_control"') > 4:
         return "more than four cache marks"
     asked: list[dict] = []
