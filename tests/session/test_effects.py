@@ -81,7 +81,7 @@ def suite_for(tmp_path, urls, page, name, *, open_policy):
         f"  - {{action_type: click, target: {{text: '{name}'}}, decision_summary: View it}}\n  - {{action_type: wait_for, timeout_seconds: 3}}\n"
         "  - {action_type: finish, final_status: success, answer: done}\nassertions:\n  - {type: final_status, value: success}\n"
     )
-    policy = (folder / "policy.yaml").read_text().replace("allowed: [goto,", "allowed: [wait_for, goto,")
+    policy = (folder / "policy.yaml").read_text()
     if open_policy:
         policy = policy.replace("  allowed: []\n  approval_required: [form_submit, download, external_navigation]", "  allowed: [form_submit, download, external_navigation, delete_record]")
         policy = policy.replace('  allowed: ["${base_url}"]', f'  allowed: ["${{base_url}}", "{urls[1]}"]').replace("writes: approval_required", "writes: allowed")
