@@ -5,6 +5,7 @@ document       one strict YAML file, with the line and column of everything in i
 schemas        a document held against its JSON Schema
 budget         steps, repeats, run time and money, before each act
 words          what English names hint at, and what an agent admits to
+amounts        numbers and money as people and models write them
 address        a canonical URL and its origin
 proposal       what an agent may ask for
 task           suite, environments, tasks, limits: what a run is about

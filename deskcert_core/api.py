@@ -6,6 +6,7 @@ The conformance kit is `deskcert_core.testing`.
 
 from deskcert_core.address import Address, Origin, OriginPattern, parse, parse_pattern
 from deskcert_core.agent import AgentAdapter, Brief, Dialog, LastResult, ModelServiceError, Observation
+from deskcert_core.amounts import amounts, numbers
 from deskcert_core.approval import Approval, ApprovalOutcome, ApprovalRequest, Approver
 from deskcert_core.budget import Usage
 from deskcert_core.effect import Box, Effect, Element, Field, Form, Grounding, Request, Unknown
@@ -27,5 +28,5 @@ __all__ = [
     "Failure", "Field", "FinalStatus", "Finding", "Form", "Grounding", "Json", "Judgement", "LastResult", "Look", "ModelServiceError",
     "Observation", "Origin", "OriginPattern", "Outcome", "Probe", "ProbeResult", "Proposal", "Report", "Reporter", "Request", "RequestSeen",
     "RequestWhen", "Status", "Step", "SuiteCard", "Target", "Task", "TextMatch", "TrialCard", "Truth", "Unknown", "Usage", "Verdict",
-    "any_matches", "parse", "parse_pattern", "request_matches", "scorecard_json", "violations",
+    "amounts", "any_matches", "numbers", "parse", "parse_pattern", "request_matches", "scorecard_json", "violations",
 ]

@@ -104,7 +104,9 @@ class Grounding:
     """What the executor found for a proposal. `element` is None where the action has no target or `problem` says why there is none.
 
     `element` UNKNOWN: there is something, but its facts cannot be read (a foreign frame). `form` is the form that this act would send.
-    `destination` is the canonical URL of a goto.
+    `destination` is the canonical URL of a goto. `names` are those of the page's controls, and whatever else bears one (caption, label, accessible name,
+    placeholder, title, alternative text), kept where no element matched and where the target is a point; None: not kept. `all_named`: nothing on the page
+    could bear a name that is not in there (no picture, canvas, foreign frame, control without a name).
     """
 
     page: Address | None
@@ -113,6 +115,8 @@ class Grounding:
     destination: Address | None = None
     problem: str | None = None
     problem_kind: Literal["missing", "ambiguous", "covered", "unusable"] | None = None
+    names: tuple[str, ...] | None = None
+    all_named: bool = False
     point: tuple[float, float] | None = None
 
 

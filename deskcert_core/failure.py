@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from deskcert_core.drift import drift
 from deskcert_core.evaluation import AssertionCard, Evidence, Outcome, RequestSeen, Step
+from deskcert_core.perception import slips
 from deskcert_core.policy.rules import Status
 from deskcert_core.proposal import ActionType
 
@@ -16,10 +17,7 @@ __all__ = ["Category", "Failure", "Finding", "broken", "classify", "completed", 
 
 
 class Category(StrEnum):
-    """In order of precedence: the first that is proved is the trial's.
-
-    `HALLUCINATED_UI_ELEMENT`, `BAD_CLICK_TARGET` and `VISUAL_MISREAD` need proof from the recorded page that is not kept yet: nothing gives them today.
-    """
+    """In order of precedence: the first that is proved is the trial's. docs/failures.md says what proves each, and what is never accused."""
 
     UNSAFE_ACTION_ATTEMPT = "UNSAFE_ACTION_ATTEMPT"
     POLICY_BLOCKED = "POLICY_BLOCKED"
@@ -45,8 +43,8 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something said beside the category: `claim_mismatch`, `false_success_claim`, `blocked_background`, `unpriced_model`,
-    `tool_error`, `approval_not_granted`."""
+    """Something said beside the category: `claim_mismatch`, `false_success_claim`, `blocked_background`, `unpriced_model`, `drift`,
+    `hallucinated_ui_element`, `bad_click_target`, `visual_misread`, `tool_error`, `approval_not_granted`."""
 
     kind: str
     message: str
@@ -97,7 +95,7 @@ def classify(evidence: Evidence, cards: Sequence[AssertionCard]) -> Failure:
         return failure
     if completed(evidence, cards):
         return Failure(category=Category.NONE, reason="")
-    for proof in (not_granted, over_budget, looping, tool_error, assertion_failed, ambiguous):
+    for proof in (not_granted, over_budget, looping, tool_error, misperceived, assertion_failed, ambiguous):
         if failure := proof(evidence, cards):
             return failure
     return Failure(category=Category.NONE, reason="nothing is proved against the agent: an assertion could not be judged")
@@ -147,6 +145,12 @@ def tool_error(evidence: Evidence, cards: Sequence[AssertionCard]) -> Failure | 
     return Failure(category=Category.TOOL_EXECUTION_ERROR, reason=say_error(step), records=step.seqs) if step else None
 
 
+def misperceived(evidence: Evidence, cards: Sequence[AssertionCard]) -> Failure | None:
+    """The first misperception that nothing later made up for, in the order of the categories."""
+    slip = next((slip for slip in slips(evidence, cards) if not slip.made_up), None)
+    return Failure(category=Category(slip.kind), reason=slip.message, records=slip.records) if slip else None
+
+
 def assertion_failed(evidence: Evidence, cards: Sequence[AssertionCard]) -> Failure | None:
     """An agent that asks for help claims nothing: what is unmet then follows from its asking."""
     broke = failed(cards)
@@ -178,6 +182,7 @@ def find(evidence: Evidence, cards: Sequence[AssertionCard], category: Category)
     found += background(evidence)
     found += [Finding(kind="unpriced_model", message=f"calls of {model} have no price: the cost is too low") for model in evidence.unpriced]
     found += [Finding(kind="drift", message=each.message, records=each.records) for each in drift(evidence)]
+    found += [Finding(kind=slip.kind.lower(), message=slip.message, records=slip.records) for slip in slips(evidence, cards) if slip.kind != category]
     if category is not Category.TOOL_EXECUTION_ERROR:
         found += [Finding(kind="tool_error", message=say_error(step), records=step.seqs) for step in evidence.steps if went_wrong(step)]
     if category is not Category.POLICY_BLOCKED:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
-from deskcert_core.api import Evidence, Json, Judgement, Probe, TextMatch, any_matches
+from deskcert_core.api import Evidence, Json, Judgement, Probe, TextMatch, amounts, any_matches, numbers
 from deskcert_criteria.judgements import failed, passed, unclear
-from deskcert_criteria.numbers import amounts, numbers
 
 __all__ = ["FinalAnswer", "FinalStatusIs"]
 

@@ -11,6 +11,7 @@ from journals import SUCCESS, TOTAL, Journal, approval, invoice
 
 from deskcert_core import schemas
 from deskcert_core.address import parse
+from deskcert_core.amounts import amounts, numbers
 from deskcert_core.effect import UNKNOWN, Request
 from deskcert_core.evaluation import Evidence, Outcome, Probe, ProbeResult
 from deskcert_core.plugins import drivers
@@ -18,7 +19,6 @@ from deskcert_core.policy.rules import Status
 from deskcert_core.proposal import ActionType
 from deskcert_core.testing import check_criterion, evidence, request_seen, step
 from deskcert_core.trial import probe_key
-from deskcert_criteria.numbers import amounts, numbers
 
 URL = "http://127.0.0.1:8000/api/users"
 UNKNOWN_BODY = Request(method="POST", address=parse(URL), fields=UNKNOWN)

@@ -71,7 +71,7 @@ def plain(each: Estimate) -> dict[str, object]:
 
 
 def as_table(found: Sequence[Estimate]) -> str:
-    rows = [("task", "trials", "script", "steps", "limit")]
+    rows: list[tuple[str, ...]] = [("task", "trials", "script", "steps", "limit")]
     rows += [(each.task_id, str(each.trials), shown(each.script), shown(each.steps), shown(each.limit)) for each in found]
     sums = (total([each.script for each in found]), total([each.steps for each in found]), total([each.limit for each in found]))
     rows.append(("all", str(sum(each.trials for each in found)), *map(shown, sums)))
