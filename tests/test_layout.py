@@ -61,3 +61,18 @@ def test_the_public_doors_say_what_they_hold() -> None:
         assert [name for name in door.__all__ if not hasattr(door, name)] == []
     public = {name for name, value in vars(api).items() if not name.startswith("_") and getattr(value, "__module__", "").startswith("deskcert_core")}
     assert public <= set(api.__all__)
+
+
+def test_every_file_that_a_page_names_is_there() -> None:
+    """`path/to/file` in backticks, from the project's root; a `*` stands for one file at least."""
+    pages = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    named = {(page.name, path) for page in pages for path in re.findall(r"`((?:tests|docs|schema|examples|benchmarks|deskcert_\w+)/[\w./*-]+)`", page.read_text())}
+    assert ("claims.md", "tests/session/test_effects.py") in named
+    assert sorted((page, path) for page, path in named if not list(ROOT.glob(path.rstrip("/")))) == []
+
+
+def test_the_flow_page_names_files_that_are_there() -> None:
+    page = (ROOT / "docs" / "flow.md").read_text().partition("\n## ")[2]
+    named = set(re.findall(r"`((?:session|executors|policy|evidence)/[\w/]+\.\w+)`", page))
+    assert "session/trial.py" in named
+    assert [path for path in sorted(named) if not list(ROOT.glob(f"deskcert_*/{path}"))] == []
