@@ -17,6 +17,7 @@ COMMANDS = {
     "ci": ("run", "ci", "Run a suite in a pipeline: strict, plain, exit code by verdict."),
     "demo": ("demo", "demo", "Run the invoice example that comes with DeskCert."),
     "init": ("init", "init", "Write a suite that runs, to start from."),
+    "new": ("new", "new", "Write a package for an adapter or a criterion of your own."),
     "validate": ("validate", "validate", "Check suites, tasks and policies, name every problem."),
     "schema": ("schema", "schema", "Print the JSON Schema of a file, for an editor."),
     "plugins": ("plugins", "plugins", "List, show and lock plug-ins."),
