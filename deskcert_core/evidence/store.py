@@ -84,7 +84,7 @@ class RunFolder:
         try:
             manifest = msgspec.json.decode((path / "manifest.json").read_bytes())
         except OSError as error:
-            raise EvidenceError(f"{path} is no run folder: manifest.json: {error.strerror}") from error
+            raise EvidenceError(f"{path} is no run folder: manifest.json: {error.strerror}", hint="give the folder of one run, as `deskcert run` printed it") from error
         except msgspec.MsgspecError as error:
             raise EvidenceError(f"{path}/manifest.json cannot be read: {error}") from error
         if not isinstance(manifest, dict) or manifest.get("layout") != LAYOUT:

@@ -68,7 +68,7 @@ class Trial:
         await self.open_start()
         await self.agent.begin(self.brief())
         ended = await self.steps()
-        await self.see(0 if self.look is None else self.desk.step, shown=False)
+        await self.see(self.desk.step, shown=False)
         return ended
 
     async def open_start(self) -> None:

@@ -13,7 +13,7 @@ from deskcert_adapters.executors.chromium.found import Found, Problem, address_o
 from deskcert_adapters.executors.chromium.watch import DialogOpened, Late, Watch
 from deskcert_adapters.executors.chromium.world import ScriptFailed, World
 from deskcert_core.address import Address, parse
-from deskcert_core.effect import UNKNOWN, Grounding
+from deskcert_core.effect import ENTER, SPACE, UNKNOWN, Grounding, key_of
 from deskcert_core.proposal import Proposal, Target
 
 __all__ = ["LONGEST_SECONDS", "Resolver"]
@@ -170,15 +170,14 @@ class Resolver:
 
 def how(proposal: Proposal) -> Literal["click", "enter", "space", "submit", "none"]:
     """Which default action of the browser the act sets off."""
-    key = (proposal.value or "Enter").rpartition("+")[2].lower()
     match proposal.action_type:
         case action if action in CLICKS:
             return "click"
         case "submit_form":
             return "submit"
-        case "press" if key in ("enter", "numpadenter", "\n", "\r"):
+        case "press" if key_of(proposal) in ENTER:
             return "enter"
-        case "press" if key in ("space", " "):
+        case "press" if key_of(proposal) in SPACE:
             return "space"
         case "type" if "\n" in (proposal.value or "") or "\r" in (proposal.value or ""):
             return "enter"
