@@ -13,14 +13,17 @@ from deskcert_core.task import AgentPlan
 __all__ = ["placed"]
 
 COMMAND = "command"
+IMPORTING = frozenset({"langgraph", "llm"})
 
 
 def placed(plan: AgentPlan, base: Path) -> AgentPlan:
     """The plan with each word of its command that is a file in `base` (or in its `cwd`, which is relative to `base`) made absolute.
 
-    These files, the program itself and `cwd` with all that is in it become `files` of the plan. Other adapters' plans stay as they are.
-    Raises UsageError for a `cwd` that is no folder and for a command that is not whole.
+    These files, the program itself and `cwd` with all that is in it become `files` of the plan. The `path` of langgraph and llm is placed likewise; other
+    plans stay as they are. Raises UsageError for a `cwd` that is no folder and for a command that is not whole.
     """
+    if plan.adapter in IMPORTING and "path" in plan.options:
+        return with_path(plan, base)
     if plan.adapter != COMMAND or COMMAND not in plan.options:
         return plan
     folder = (base / plan.options["cwd"]).absolute() if "cwd" in plan.options else None
@@ -36,6 +39,14 @@ def placed(plan: AgentPlan, base: Path) -> AgentPlan:
     files = [*([program] if program else []), *([str(folder)] if folder else []), *(word for word, old in zip(new, words, strict=True) if Path(word).is_absolute())]
     options = {**plan.options, COMMAND: shlex.join(new), **({"cwd": str(folder)} if folder else {})}
     return replace(plan, options=options, files=tuple(dict.fromkeys([*plan.files, *files])))
+
+
+def with_path(plan: AgentPlan, base: Path) -> AgentPlan:
+    """The plan with its `path`, relative to `base`, made absolute: the user's modules, which it may read. Raises UsageError for one that is no folder."""
+    folder = (base / plan.options["path"]).absolute()
+    if not folder.is_dir():
+        raise UsageError(f"agent {plan.name!r}: path {str(folder)!r} is no folder")
+    return replace(plan, options={**plan.options, "path": str(folder)}, files=tuple(dict.fromkeys([*plan.files, str(folder)])))
 
 
 def found(word: str, here: Path) -> str:

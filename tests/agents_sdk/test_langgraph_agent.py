@@ -144,7 +144,7 @@ def test_an_invalid_proposal_is_told_to_the_graph_and_then_its_fault(monkeypatch
     told = [message.text for message in made._graph.get_state(made._config).values["messages"]]
     assert "no valid proposal" in told[2]
     stubborn = agent(monkeypatch, parallel(fake(*(says("", wrong) for _ in range(9)))))
-    with pytest.raises(ValueError, match="3 times in a row.*no key 'selector'"):
+    with pytest.raises(ValueError, match=r"3 times in a row.*no key 'selector'"):
         run(stubborn, observation())
 
 

@@ -81,3 +81,13 @@ def test_a_suite_lists_files_for_an_agent(tmp_path: Path) -> None:
         suite.load()
     (tmp_path / "weights").mkdir()
     assert suite.load().suite.agents["scripted"].files == (str(tmp_path / "weights"), str(tmp_path / "costs.yaml"))
+
+
+def test_the_path_of_a_users_modules_is_placed_and_may_be_read(base: Path) -> None:
+    for adapter in ("langgraph", "llm"):
+        new = placed(AgentPlan(name="mine", adapter=adapter, options={"path": "lib"}), base)
+        assert (new.options, new.files) == ({"path": str(base / "lib")}, (str(base / "lib"),))
+    with pytest.raises(UsageError, match="is no folder"):
+        placed(AgentPlan(name="mine", adapter="llm", options={"path": "agent.py"}), base)
+    other = AgentPlan(name="mine", adapter="other", options={"path": "lib"})
+    assert placed(other, base) is other
