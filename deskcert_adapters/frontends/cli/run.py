@@ -62,7 +62,7 @@ def ci(suite: Path, **given: Any) -> None:
 
 def run_and_report(
     suite: Path, *, strict: bool, agent: str, agent_options: tuple[str, ...], env: str | None, tasks: tuple[str, ...], trials: int | None,
-    approver: str | None, out: Path, reports: tuple[str, ...], as_json: bool, agent_isolation: str | None, agent_in_process: bool,
+    approver: str | None, out: Path, reports: tuple[str, ...], as_json: bool, agent_isolation: str | None = None, agent_in_process: bool = False,
 ) -> int:
     """The exit code of a whole run. Raises DeskCertError for what keeps it from starting."""
     from deskcert_adapters.frontends.cli.reporting import plan_reports, write_reports
