@@ -17,9 +17,10 @@ from measure import Figure, Result, spread
 from deskcert_adapters.executors.chromium.launch import Chromium
 from deskcert_core.errors import DeskCertError
 
-BENCHMARKS = {"P3": "p3_task", "P4": "p4_observe", "P10": "p10_help"}
+BENCHMARKS = {"P3": "p3_task", "P4": "p4_observe", "P9": "p9_hop", "P10": "p10_help"}
 WHAT = {
-    "P3": "the six-step invoice task, full evidence, request gate on, against plain Playwright", "P4": "one observation", "P10": "deskcert --help",
+    "P3": "the six-step invoice task, full evidence, request gate on, against plain Playwright", "P4": "one observation", "P9": "one hop to the agent's process and back, with a picture",
+    "P10": "deskcert --help",
 }
 
 

@@ -36,6 +36,7 @@ def measure() -> ModuleType:
 @pytest.mark.parametrize(("name", "ratios"), [
     ("P3", ["deskcert / raw, wall", "deskcert / raw, cpu", "no pictures / raw, wall", "no pictures / raw, cpu"]),
     ("P4", ["ours 50 / usual 50, wall", "ours 2000 / ours 50, wall"]),
+    ("P9", ["hop with picture, wall"]),
 ])
 def test_a_browser_benchmark_prints_its_ratios(name: str, ratios: list[str]) -> None:
     answer = json.loads(bench("--only", name, "--json"))
