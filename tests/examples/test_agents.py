@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from examples_support import EXAMPLES, Ran, deskcert, run_suite
 
+from deskcert_core.session import sandbox
+
 pytestmark = pytest.mark.browser
 PAGE = (EXAMPLES / "agents" / "README.md").read_text()
 COMMANDS = {name: shlex.split(line) for name, line in re.findall(r"^\| `(\w+)/` \| `deskcert (.*)` \|$", PAGE, re.MULTILINE)}
@@ -52,3 +54,37 @@ def test_a_program_that_breaks_is_a_recorded_outcome_that_names_it(tmp_path: Pat
     assert trial["verdict"] == "FAIL"
     journal = next(ran.folder.glob("trials/*/*/journal.jsonl")).read_text()
     assert "odd_program.py crash ended with exit code 7" in journal
+
+
+PEEK = """
+import json, sys
+from pathlib import Path
+
+def receive():
+    header = sys.stdin.buffer.read(4)
+    return json.loads(sys.stdin.buffer.read(int.from_bytes(header, "big"))) if len(header) == 4 else {"type": "end"}
+
+def answer(kind):
+    beside = Path(__file__).with_name("policy.yaml")
+    said = "it reads the policy" if beside.exists() and beside.read_text() else "it sees no policy"
+    finish = {"type": "proposal", "proposal": {"action_type": "finish", "final_status": "failure", "answer": said}}
+    return {"hello": {"type": "ready", "version": 1}, "start": {"type": "started"}, "observe": finish}[kind]
+
+while (kind := receive()["type"]) != "end":
+    body = json.dumps(answer(kind)).encode()
+    sys.stdout.buffer.write(len(body).to_bytes(4, "big") + body)
+    sys.stdout.buffer.flush()
+"""
+
+
+@pytest.mark.parametrize(("isolation", "said"), [("sandbox", "it sees no policy"), ("process", "it reads the policy")])
+def test_in_a_sandbox_a_program_sees_its_own_file_and_no_other_of_the_suite(tmp_path: Path, isolation: str, said: str) -> None:
+    """The control is the bare process, which holds nobody back."""
+    if isolation == "sandbox" and (why := sandbox.available()):
+        pytest.skip(why)
+    suite = Path(shutil.copytree(EXAMPLES / "invoice", tmp_path / "suite", ignore=shutil.ignore_patterns("runs", "__pycache__")))
+    (suite / "peek.py").write_text(PEEK)
+    file = suite / "deskcert.yaml"
+    file.write_text(file.read_text().replace("{scripted: {adapter: scripted}}", '{peek: {adapter: command, options: {command: "python peek.py"}}}'))
+    ran = run_suite(suite, tmp_path / "runs", "--agent", "peek", "--agent-isolation", isolation)
+    assert ran.card["final_answer"] == said
