@@ -237,7 +237,7 @@ def agent_plan(agents: Mapping[str, AgentPlan], options: RunOptions, root: Path)
         return AgentPlan(name=REPLAY, adapter=REPLAY, options={**options.agent_options, "run": str(Path(run).absolute())})
     plan = agents.get(options.agent) or AgentPlan(name=options.agent, adapter=options.agent)
     merged = {**plan.options, **options.agent_options}
-    return placed(replace(plan, options=merged), Path.cwd() if "command" in options.agent_options else root)
+    return placed(replace(plan, options=merged), Path.cwd() if {"command", "path"} & set(options.agent_options) else root)
 
 
 def chosen(tasks: tuple[Task, ...], wanted: tuple[str, ...]) -> tuple[Task, ...]:

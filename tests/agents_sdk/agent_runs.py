@@ -59,13 +59,13 @@ def changed(file: Path, change: Mapping[str, Any]) -> None:
 
 
 def play(folder: Path, app: App, agent: str, entry: Mapping[str, Any], *, task: Mapping[str, Any] | None = None, policy: Mapping[str, Any] | None = None,
-         approver: str = "auto", prices: tuple[str, ...] = ("model-x",), **env: str) -> Ran:
+         approver: str = "auto", prices: Mapping[str, Any] | None = None, **env: str) -> Ran:
     """One run of the suite's task in `folder`/suite (made here if it is not there) with that agent."""
     suite = folder / "suite"
     if not suite.exists():
         copy_suite(suite, app.url)
     changed(suite / "deskcert.yaml", {f"agents/{agent}": dict(entry)})
-    changed(suite / "costs.yaml", {"models": dict.fromkeys(prices, PRICE)})
+    changed(suite / "costs.yaml", {"models": dict(prices or {"model-x": PRICE})})
     changed(suite / "policy.yaml", policy or {})
     changed(suite / "tasks" / "confirm-invoice.yaml", task or {})
     app.state.update(status="open", payments=0)
