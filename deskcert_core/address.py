@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Address", "Origin", "OriginPattern", "parse", "parse_pattern"]
+__all__ = ["Address", "Origin", "OriginPattern", "bare", "parse", "parse_pattern", "with_query"]
 
 DEFAULT_PORT = {"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21}
 HTTP_OF = {"ws": "http", "wss": "https"}
@@ -73,3 +73,20 @@ def parse_pattern(text: str) -> OriginPattern:
     if address.origin.scheme != "file" and (address.path not in ("", "/") or address.query or not address.origin.host):
         raise ValueError("an origin has no path and no query")
     return OriginPattern(origin=address.origin, subdomains=subdomains)
+
+
+def bare(address: Address) -> str:
+    """The whole address without its fragment: what is sent."""
+    return address.href.partition("#")[0]
+
+
+def with_query(address: Address, pairs: tuple[tuple[str, str], ...]) -> Address:
+    """The address with its query replaced, as a form sent by GET does."""
+    query = "&".join(f"{form_quoted(name)}={form_quoted(value)}" for name, value in pairs)
+    return Address(href=f"{bare(address).partition('?')[0]}?{query}", origin=address.origin, path=address.path, query=pairs)
+
+
+def form_quoted(text: str) -> str:
+    """As application/x-www-form-urlencoded writes it."""
+    kept = b"*-._0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+    return "".join("+" if byte == 0x20 else chr(byte) if byte in kept else f"%{byte:02X}" for byte in text.encode("utf-8", "replace"))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
 
-from deskcert_core.address import Address, Origin, OriginPattern
+from deskcert_core.address import Address, Origin, OriginPattern, bare, with_query
 from deskcert_core.proposal import Proposal
 from deskcert_core.words import Label, hides, labels_of_fields, labels_of_words, plain, telling, unquoted, words
 
@@ -257,10 +257,6 @@ def link_requests(element: Element, page: Address | None) -> list[Request]:
     return [Request(method="GET", address=href, navigation=True)]
 
 
-def bare(address: Address) -> str:
-    return address.href.partition("#")[0]
-
-
 def form_requests(form: Form) -> list[Request]:
     """What sending a form sends, as far as the page tells it."""
     if form.action is None or form.action.origin.scheme == "javascript":
@@ -272,21 +268,9 @@ def form_requests(form: Form) -> list[Request]:
     return [Request(method=form.method.upper(), address=form.action, fields=fields, content_type=form.enctype, body_size=None, navigation=True)]
 
 
-def with_query(address: Address, pairs: tuple[tuple[str, str], ...]) -> Address:
-    """The address with its query replaced, as a form sent by GET does."""
-    query = "&".join(f"{form_quoted(name)}={form_quoted(value)}" for name, value in pairs)
-    return Address(href=f"{bare(address).partition('?')[0]}?{query}", origin=address.origin, path=address.path, query=pairs)
-
-
 def crlf(text: str) -> str:
     """The line ends that a form sends."""
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "\r\n")
-
-
-def form_quoted(text: str) -> str:
-    """As application/x-www-form-urlencoded writes it."""
-    kept = b"*-._0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-    return "".join("+" if byte == 0x20 else chr(byte) if byte in kept else f"%{byte:02X}" for byte in text.encode("utf-8", "replace"))
 
 
 def at_home(address: Address, home: tuple[Origin | OriginPattern, ...]) -> bool:

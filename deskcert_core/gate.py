@@ -10,9 +10,9 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
-from deskcert_core.address import Origin
+from deskcert_core.address import Origin, bare
 from deskcert_core.approval import Approval, ApprovalOutcome
-from deskcert_core.effect import UNKNOWN, Effect, Element, Form, Grounding, Request, bare, claim_mismatch, classify, crlf
+from deskcert_core.effect import UNKNOWN, Effect, Element, Form, Grounding, Request, claim_mismatch, classify, crlf
 from deskcert_core.policy.engine import Act, decide_act, decide_request, raise_to
 from deskcert_core.policy.rules import Decision, Policy, Status
 from deskcert_core.proposal import ActionType, Proposal
