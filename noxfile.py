@@ -1,4 +1,5 @@
-"""What CI runs, and what you can run: `nox` for tests, lint, types and imports; `nox -s demo` for the demonstration."""
+"""What CI runs, and what you can run: `nox` for tests (tests_agents: those with the clients of model providers), lint, types and imports; `nox -s demo`
+for the demonstration."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import os
 import nox
 
 nox.options.default_venv_backend = "uv|virtualenv"
-nox.options.sessions = ["tests", "lint", "types", "imports"]
+nox.options.sessions = ["tests_agents", "tests", "lint", "types", "imports"]
 nox.options.reuse_existing_virtualenvs = True
 
 PROJECT = nox.project.load_toml("pyproject.toml")
@@ -31,6 +32,13 @@ def tests(session: nox.Session) -> None:
     """All tests. With CI=true a browser test that is skipped is a failure."""
     browser_and_tests(session)
     session.run("pytest", "-n", "2", "--dist", "worksteal", *session.posargs)
+
+
+@nox.session
+def tests_agents(session: nox.Session) -> None:
+    """The agents that need a provider's client library, driven by the real one before servers of our own."""
+    browser_and_tests(session, "[claude,langgraph,llm,openai]")
+    session.run("pytest", "-m", "sdk", "-n", "2", "tests/agents_sdk", *session.posargs)
 
 
 @nox.session
@@ -67,6 +75,6 @@ def bench(session: nox.Session) -> None:
     session.run("python", "benchmarks", *session.posargs)
 
 
-def browser_and_tests(session: nox.Session) -> None:
-    session.install("-e", ".", *group("test"))
+def browser_and_tests(session: nox.Session, extras: str = "") -> None:
+    session.install("-e", f".{extras}", *group("test"))
     session.run("deskcert", "browser", "install", success_codes=[0] if CI else [0, 69])

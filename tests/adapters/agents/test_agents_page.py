@@ -17,7 +17,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "agents.md").read_text()
 
 
 def test_the_pages_adapter_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (source,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    (source,) = re.findall(r"```python\n(# my-agent/my_agent.py\n.*?)```", PAGE, re.DOTALL)
     (tmp_path / "my_agent.py").write_text(source)
     monkeypatch.syspath_prepend(str(tmp_path))
 
@@ -25,7 +25,7 @@ def test_the_pages_adapter_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         agent = await AgentProcess.start("mine", "my_agent:MyAgent", {}, {}, 30)
         try:
             await agent.begin(Brief(task_id="t", goal="g", start_url="u", max_steps=2))
-            looks = [Observation(step=n, url="u", title="", text=text) for n, text in enumerate(("Confirm", "Thanks"))]
+            looks = [Observation(step=n, url="u", title="", text=text) for n, text in enumerate(("Confirm the total", "Thanks"))]
             return [(await agent.propose(look, 30)).action_type for look in looks]
         finally:
             await agent.close()
