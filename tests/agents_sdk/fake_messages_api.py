@@ -72,7 +72,10 @@ def messages_api(*turns: Turn | Callable[[dict], Turn], forever: bool = False) -
             self.play(turn(body) if callable(turn) else turn, body)
 
         def whole(self, body: dict) -> dict:
-            """The SDK's own harness sends only what is new of a conversation that the service keeps."""
+            """The SDK's own harness sends only what is new of a conversation that the service keeps. Content may be a text."""
+            for message in body["messages"]:
+                if isinstance(message["content"], str):
+                    message["content"] = [{"type": "text", "text": message["content"]}]
             before = api.threads.get(body.get("thread", {}).get("previous_message_id"), {"messages": []})
             return {**before, **body, "messages": [*before["messages"], *body["messages"]]}
 
