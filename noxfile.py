@@ -4,6 +4,7 @@ for the demonstration."""
 from __future__ import annotations
 
 import os
+import shutil
 
 import nox
 
@@ -11,6 +12,7 @@ nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.sessions = ["tests_agents", "tests", "lint", "types", "imports"]
 nox.options.reuse_existing_virtualenvs = True
 
+EXTRAS = "[claude,langgraph,llm,openai]"
 PROJECT = nox.project.load_toml("pyproject.toml")
 CI = bool(os.environ.get("CI"))
 
@@ -29,7 +31,7 @@ def demo(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """All tests. With CI=true a browser test that is skipped is a failure."""
+    """All tests. With CI=true a test that is skipped for lack of a browser or of bubblewrap is a failure."""
     browser_and_tests(session)
     session.run("pytest", "-n", "2", "--dist", "worksteal", *session.posargs)
 
@@ -37,7 +39,8 @@ def tests(session: nox.Session) -> None:
 @nox.session
 def tests_agents(session: nox.Session) -> None:
     """The agents that need a provider's client library, driven by the real one before servers of our own."""
-    browser_and_tests(session, "[claude,langgraph,llm,openai]")
+    session.install(*group("agents"))
+    browser_and_tests(session, EXTRAS)
     session.run("pytest", "-m", "sdk", "-n", "2", "tests/agents_sdk", *session.posargs)
 
 
@@ -56,7 +59,7 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    session.install("-e", ".", *group("types"))
+    session.install("-e", f".{EXTRAS}", *group("types"))
     session.run("mypy", *session.posargs)
 
 
@@ -77,4 +80,16 @@ def bench(session: nox.Session) -> None:
 
 def browser_and_tests(session: nox.Session, extras: str = "") -> None:
     session.install("-e", f".{extras}", *group("test"))
+    bubblewrap(session)
     session.run("deskcert", "browser", "install", success_codes=[0] if CI else [0, 69])
+
+
+def bubblewrap(session: nox.Session) -> None:
+    """What agents are held by; no Python package has it."""
+    if shutil.which("bwrap"):
+        return
+    if os.geteuid() == 0 and shutil.which("apt-get"):
+        session.run("apt-get", "update", "-qq", external=True)
+        session.run("apt-get", "install", "-y", "-qq", "bubblewrap", external=True)
+    else:
+        session.warn("tests of the agents' sandbox need bubblewrap: sudo apt-get install bubblewrap")
