@@ -77,7 +77,7 @@ def test_a_daemon_in_a_session_of_its_own_dies_with_the_sandbox(do: str, mark: s
     async def run() -> str:
         async with agent("sandbox", do=do, mark=mark) as process:
             asked = asyncio.create_task(process.propose(LOOK, 3.0))
-            while not marked(mark):
+            while not marked(mark):  # noqa: ASYNC110 - another process's birth
                 await asyncio.sleep(0.05)
             assert marked(mark), "negative control: it was there"
             try:
