@@ -266,6 +266,16 @@ def test_a_dialog_is_told_in_words_and_answered(talk: FakeApi) -> None:
     assert made.propose(seen()).action_type is ActionType.CLICK
 
 
+def test_a_look_at_a_dialog_does_not_let_the_next_act_through(talk: FakeApi) -> None:
+    talk.turns += [asks(use(1, "screenshot"), click(2)), asks(use(3, "key", text="Return")), ends()]
+    made = agent(talk)
+    opened = seen(None, dialog=Dialog(kind="confirm", message="Sure?"), screenshot=None)
+    assert made.propose(opened).action_type is ActionType.HANDLE_DIALOG
+    look, refused = talk.results()
+    assert "Sure?" in texts(look)
+    assert (refused["is_error"], "a confirm dialog is open" in refused["content"]) == (True, True)
+
+
 def test_the_browser_toolset_reads_words_and_tells_its_tab(talk: FakeApi) -> None:
     talk.turns += [asks(*(use(number, name, "browser", **given) for number, name, given in (
         (1, "get_page_text", {}), (2, "find", {"query": "confirm the invoice total"}), (3, "list_tabs", {}), (4, "screenshot", {}),

@@ -8,7 +8,7 @@ from deskcert_adapters.agents.claude.members import Hand, tool
 from deskcert_adapters.agents.claude.service import Call, Message, Options, Reply, Service
 from deskcert_adapters.agents.claude.words import opening, results, rules
 from deskcert_adapters.agents.status import finish
-from deskcert_adapters.agents.turns import Bill, Turn, summary, told
+from deskcert_adapters.agents.turns import Act, Bill, Turn, summary, told
 from deskcert_core.api import ActionType, Brief, Observation, Proposal
 
 __all__ = ["Conversation"]
@@ -82,9 +82,10 @@ class Conversation:
 
     def _begin(self, reply: Reply, calls: list[Call], observation: Observation) -> Proposal | None:
         self._keep(reply)
-        self._calls, claim = calls, summary(reply.text)
-        dialogs = [observation.dialog, *[None] * len(calls)]  # an answered dialog is gone; a new one stops the turn
-        acts = [act for call, dialog in zip(calls, dialogs, strict=False) for act in self._hand.acts(call, dialog)]
+        self._calls, claim, acts, dialog = calls, summary(reply.text), list[Act](), observation.dialog
+        for call in calls:
+            acts += self._hand.acts(call, dialog)
+            dialog = None if acts[-1].proposal else dialog  # once answered it is gone; a new one stops the turn
         self._turn = Turn(replace(act, proposal=replace(act.proposal, decision_summary=claim)) if act.proposal else act for act in acts)
         proposal = self._turn.step(observation)
         self._idle = 0 if proposal else self._idle + 1
