@@ -7,6 +7,7 @@ import pytest
 from deskcert_adapters.agents.replay import Replay
 from deskcert_core.agent import Brief, Observation
 from deskcert_core.proposal import ActionType, Proposal, Target
+from deskcert_core.testing import check_adapter, check_adapter_process
 
 SCRIPT = (Proposal(action_type=ActionType.CLICK, target=Target(text="Confirm")), Proposal(action_type=ActionType.READ))
 
@@ -29,3 +30,9 @@ def test_without_a_recording_and_with_an_unknown_option_it_refuses() -> None:
         Replay({}).start(brief(None))
     with pytest.raises(ValueError, match="no option speed"):
         Replay({"run": "r", "speed": "2"})
+
+
+def test_it_conforms() -> None:
+    script = (*SCRIPT, Proposal(action_type=ActionType.FINISH, final_status="success"))
+    assert check_adapter(Replay, options={"run": "r"}, told=brief(script))[-1].final_status == "success"
+    check_adapter_process(Replay, options={"run": "r"}, told=brief(script))
