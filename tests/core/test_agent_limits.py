@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -60,7 +62,7 @@ def marked(mark: str) -> list[int]:
 
 
 def until(true: Callable[[], bool]) -> bool:
-    for _ in range(1000):
+    for _ in range(3000):
         if true():
             return True
         time.sleep(0.01)
@@ -87,6 +89,30 @@ def test_a_daemon_in_a_session_of_its_own_dies_with_the_sandbox(do: str, mark: s
 
     assert asyncio.run(run()) == {"leave_a_daemon": "left", "hang_with_a_daemon": "agent 'greedy' (greedy_agent:Greedy): no answer within 3 seconds"}[do]
     assert until(lambda: not marked(mark))
+
+
+PARENT = """
+import asyncio, sys
+from deskcert_core.agent import Brief, Observation
+from deskcert_core.session.agent_process import AgentProcess
+from deskcert_core.session.sandbox import Cell
+async def main():
+    agent = await AgentProcess.start("greedy", "greedy_agent:Greedy", {"do": "hang_with_a_daemon", "mark": sys.argv[1]}, {}, 60, Cell(isolation="sandbox"))
+    await agent.begin(Brief(task_id="t", goal="", start_url="", max_steps=1))
+    await agent.propose(Observation(step=1, url="", title="", text=""), 60)
+asyncio.run(main())
+"""
+
+
+def test_the_sandbox_dies_with_deskcert_even_by_kill_nine(mark: str, tmp_path: Path) -> None:
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "TMPDIR": str(tmp_path)}
+    parent = subprocess.Popen([sys.executable, "-c", PARENT, f"{mark}-child"], env=env)
+    try:
+        assert until(lambda: len(marked(mark + "-child")) > 1), "the parent and the daemon"
+    finally:
+        parent.kill()
+        parent.wait()
+    assert until(lambda: not marked(mark + "-child"))
 
 
 def test_control_without_a_sandbox_such_a_daemon_lives_on(mark: str) -> None:
