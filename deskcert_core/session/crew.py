@@ -32,7 +32,7 @@ from deskcert_core.session.trial import Trial
 from deskcert_core.task import AgentPlan, Assertion, Suite, Task
 from deskcert_core.trial import Probe
 
-__all__ = ["Crew"]
+__all__ = ["Crew", "stamp"]
 
 AGENT_SECONDS = 60.0
 
@@ -66,8 +66,7 @@ class Crew:
         """One trial, start to end. Raises only if evidence cannot be written, or what is our own bug."""
         journal = self.folder.journal(task.id, number)
         self.journal.append(Note(what="trial", detail={"task": task.id, "trial": number}), sync=True)
-        started = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        journal.append(TrialStarted(run_id=self.run_id, task_id=task.id, trial=number, agent=self.agent.name, started_at=started), sync=True)
+        journal.append(TrialStarted(run_id=self.run_id, task_id=task.id, trial=number, agent=self.agent.name, started_at=stamp(datetime.now(UTC))), sync=True)
         ended = TrialEnded(reason="fault", message="the trial was cut short")
         try:
             ended = await self._guarded(task, number, journal)
@@ -180,3 +179,6 @@ class Crew:
         self.idle.clear()
 
 
+def stamp(moment: datetime) -> str:
+    """A time in UTC, as records and manifest have it for people."""
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")

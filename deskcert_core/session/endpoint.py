@@ -33,7 +33,7 @@ class Refused(Exception):
 class Endpoint:
     """One per run. `refused` is told each address that was asked for and is not the endpoint's, at most `MOST_NOTES` of them."""
 
-    def __init__(self, url: str, refused: Callable[[str], None]) -> None:
+    def __init__(self, url: str, refused: Callable[[str], object]) -> None:
         """`url` is absolute, http or https. Raises ValueError for one that is not."""
         self.origin = parse(url).origin
         if self.origin.scheme not in ("http", "https"):

@@ -28,7 +28,7 @@ from deskcert_core.plugins.provenance import taking_part
 from deskcert_core.proposal import ActionType, Proposal
 from deskcert_core.session import sandbox, secrets
 from deskcert_core.session.application import Application
-from deskcert_core.session.crew import Crew
+from deskcert_core.session.crew import Crew, stamp
 from deskcert_core.session.desk import Classifier, Desk
 from deskcert_core.session.endpoint import Endpoint
 from deskcert_core.session.login import Logins
@@ -256,9 +256,3 @@ def refuse_unbuilt(loaded: Loaded) -> None:
     }
     if unbuilt := [what for what, is_said in said.items() if is_said]:
         raise UnavailableError(f"{' and '.join(unbuilt)}: not built in this version", hint="write [], none or 0 there")
-
-
-def stamp(moment: datetime) -> str:
-    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
