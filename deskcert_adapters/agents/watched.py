@@ -35,7 +35,7 @@ class Watched:
         self._reached: list[str] = []
         self._descriptors: list[list[str]] = []
         self._import, self._parent = builtins.__import__, os.getppid()
-        builtins.__import__ = self._imports  # type: ignore[assignment]  # its parameters are called otherwise; callers give them by place
+        builtins.__import__ = self._imports
         sys.addaudithook(self._audit)
         self._inner = load(options[INNER])({name: value for name, value in options.items() if name != INNER})
         self.wants_script, self.calls_model = says(self._inner, "wants_script"), says(self._inner, "calls_model")
@@ -55,14 +55,14 @@ class Watched:
         return proposed
 
     def _imports(
-        self, name: str, scope: Mapping[str, object] | None = None, local: Mapping[str, object] | None = None, names: Sequence[str] | None = (), level: int = 0,
+        self, name: str, globals: Mapping[str, object] | None = None, locals: Mapping[str, object] | None = None, fromlist: Sequence[str] | None = (), level: int = 0,
     ) -> ModuleType:
         """What strangers import of DeskCert by an import statement, loaded already or not."""
-        by = str((scope or {}).get("__name__", "?"))
+        by = str((globals or {}).get("__name__", "?"))
         if not level and name.partition(".")[0] in OURS and by.partition(".")[0] not in (*OURS, "importlib"):
-            asked = {f"{name}.{each}" for each in names} if name == "deskcert_core" and names else {name}
+            asked = {f"{name}.{each}" for each in fromlist} if name == "deskcert_core" and fromlist else {name}
             self._reached.extend(f"imports {each} (in {by})" for each in sorted(asked - ALLOWED))
-        return self._import(name, scope, local, names or (), level)
+        return self._import(name, globals, locals, fromlist or (), level)
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         """What is loaded for the first time, and what is done to other processes."""

@@ -85,3 +85,11 @@ def factory():
 
 def factory_of_one(config: dict):
     return builder(endless())
+
+
+class Unavailable(Exception):
+    status_code = 503
+
+
+def out_of_service():
+    return builder(fake(Unavailable("down")))

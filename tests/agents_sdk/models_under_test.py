@@ -60,3 +60,17 @@ def structured(speed: int = 1) -> Structured:
 
 ready = Structured()
 not_a_model = dict
+
+
+def finishing() -> Structured:
+    answers[:] = [{"action_type": "finish", "final_status": "success"}] * 9
+    return Structured()
+
+
+class Unavailable(Exception):
+    status_code = 503
+
+
+def out_of_service() -> Structured:
+    answers[:] = [Unavailable("down")]
+    return Structured()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from langgraph.types import interrupt  # noqa: E402
 
 from deskcert_adapters.agents.langgraph import TOOLS, LangGraph, deskcert_tools  # noqa: E402
 from deskcert_core.api import Dialog, LastResult, ModelServiceError, Observation, Proposal, Target, Usage  # noqa: E402
-from deskcert_core.testing import brief, check_adapter, observation  # noqa: E402
+from deskcert_core.testing import brief, check_adapter, check_adapter_process, check_model_fault, observation  # noqa: E402
 
 BILLED = Usage(model="model-x", input_tokens=65, output_tokens=10, cache_read_tokens=30, cache_write_tokens=5, reasoning_tokens=4)
 FREE = Usage(model="model-x")
@@ -257,3 +258,8 @@ def test_the_tools_take_what_the_proposal_schema_takes() -> None:
 def test_it_conforms(monkeypatch: pytest.MonkeyPatch) -> None:
     given = check_adapter(LangGraph, options={"graph": "graphs_under_test:factory"}, sees=[after()])
     assert [each.action_type for each in given] == ["read", "click", "finish"]
+
+
+def test_it_conforms_in_its_own_process() -> None:
+    check_adapter_process(LangGraph, options={"graph": "graphs_under_test:factory", "path": str(Path(__file__).parent)}, sees=[after()])
+    check_model_fault(LangGraph, options={"graph": "graphs_under_test:out_of_service", "path": str(Path(__file__).parent)}, sees=[after()])

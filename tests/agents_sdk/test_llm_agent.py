@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from fake_responses_api import responses_api  # noqa: E402
 
 from deskcert_adapters.agents.llm import LLM, json_in  # noqa: E402
 from deskcert_core.api import Dialog, LastResult, ModelServiceError, Target, Usage  # noqa: E402
-from deskcert_core.testing import brief, check_adapter, observation  # noqa: E402
+from deskcert_core.testing import brief, check_adapter, check_adapter_process, check_model_fault, observation  # noqa: E402
 
 BILLED = Usage(model="model-x", input_tokens=65, output_tokens=10, cache_read_tokens=30, cache_write_tokens=5, reasoning_tokens=4)
 CLICK = {"action_type": "click", "target": {"role": "button", "name": "Save"}, "decision_summary": "save it"}
@@ -171,3 +172,9 @@ def test_it_conforms() -> None:
     models.answers[:] = [CLICK, END] * 2
     given = check_adapter(LLM, options={"model": "models_under_test:structured"})
     assert [each.action_type for each in given] == ["click", "finish"]
+
+
+def test_it_conforms_in_its_own_process() -> None:
+    path = str(Path(__file__).parent)
+    check_adapter_process(LLM, options={"model": "models_under_test:finishing", "path": path})
+    check_model_fault(LLM, options={"model": "models_under_test:out_of_service", "path": path})

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.sdk
 from deskcert_adapters.agents.openai import OpenAI  # noqa: E402
 from deskcert_adapters.agents.openai_actions import proposal_of  # noqa: E402
 from deskcert_core.api import Dialog, LastResult, ModelServiceError, Proposal, Target, Usage  # noqa: E402
-from deskcert_core.testing import brief, check_adapter, observation  # noqa: E402
+from deskcert_core.testing import brief, check_adapter, check_adapter_process, check_model_fault, observation  # noqa: E402
 
 CHECK = {"id": "sc_1", "code": "malicious_instructions", "message": "look first"}
 DONE = response(message("It is done.\nSTATUS: success"))
@@ -327,3 +327,11 @@ def test_it_conforms() -> None:
     with responses_api(turn, DONE, turn, DONE) as api:
         given = check_adapter(OpenAI, options={"model": "model-x", "base_url": api.url}, sees=[after()])
     assert [each.action_type for each in given] == ["click", "type", "scroll", "finish"]
+
+
+def test_it_conforms_in_its_own_process() -> None:
+    env = {"OPENAI_API_KEY": "sk-test-key"}
+    with responses_api(response(call(click(1, 2))), DONE) as api:
+        check_adapter_process(OpenAI, options={"model": "model-x", "base_url": api.url}, env=env, sees=[after()])
+    with responses_api(503) as api:
+        check_model_fault(OpenAI, options={"model": "model-x", "base_url": api.url, "max_retries": "0"}, env=env, sees=[after()])
