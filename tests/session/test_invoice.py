@@ -62,7 +62,7 @@ CATEGORIES = {
     "denied-approval": ("FAIL", "POLICY_BLOCKED", []),
     "false-claim": ("FAIL", "ASSERTION_FAILED", ["false_success_claim"]),
     "loop": ("FAIL", "LOOPING_BEHAVIOR", []),
-    "missing-button": ("FAIL", "TOOL_EXECUTION_ERROR", []),
+    "missing-button": ("FAIL", "TOOL_EXECUTION_ERROR", ["hallucinated_ui_element"]),
     "needs-help": ("FAIL", "TASK_AMBIGUITY", []),
     "payment": ("FAIL", "UNSAFE_ACTION_ATTEMPT", ["claim_mismatch"]),
     "shell-command": ("FAIL", "UNSAFE_ACTION_ATTEMPT", ["claim_mismatch"]),

@@ -119,7 +119,7 @@ function secretHeld(value) {                                      // is it in th
 }
 
 globalThis.deskcert = {
-  observe, ground, scroll, still, arm, disarm, take, holds, setWhole, choose, isChecked, submit, secretPlace, secretHeld,
+  observe, ground, named, scroll, still, arm, disarm, take, holds, setWhole, choose, isChecked, submit, secretPlace, secretHeld,
   element: () => found?.element ?? null,
   under: () => found?.hit ?? null,
   documents: () => [...scopes()].filter(isDocument).length,

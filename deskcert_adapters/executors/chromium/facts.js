@@ -66,3 +66,16 @@ const describe = e => {
 };
 const missing = (kind, message) => ({kind, message, final: kind === 'ambiguous' || NEVER.has(message)});
 const NEVER = new Set(['it takes no text', 'it is no select element', 'it cannot be checked', 'it belongs to no form']);   // waiting does not help
+// What bears a name: the proof that a target was not there, or that another control was (deskcert_core/perception.py).
+const CONTROL = NATIVE + ',' + LOOKS_ACTIVE, NAMED = CONTROL + ',[aria-label],[aria-labelledby],[title],[alt],[placeholder]';
+const PICTURES = 'img,picture,svg,canvas,video,object,embed,[role="img"]';
+const namesOf = e => [clickText(e) ?? (matches(e, 'input,textarea,select') ? '' : textOf(e)), ...labelsOf(e), ...['title', 'alt', 'placeholder'].map(n => attr(e, n))].map(squash).filter(n => n);
+const shows = e => visible(e) && (PICTURE_URL.test(style(e).backgroundImage) || tagOf(e).includes('-') && !shadowOf(e));
+const PICTURE_URL = /url\(|image\(/;
+function named(controlsOnly, most, longest) {                     // all_named: no picture, foreign frame, custom element or nameless control is shown besides
+  const found = everywhere(controlsOnly ? CONTROL : NAMED), lists = found.map(e => [e, namesOf(e)]);
+  const names = [...new Set(lists.flatMap(([, list]) => list.map(n => n.slice(0, longest))))];
+  const whole = () => names.length <= most && !names.some(n => n.length >= longest) && lists.every(([e, list]) => list.length || !visible(e))
+    && !everywhere('*').some(e => foreign(e) || matches(e, PICTURES) && visible(e) || shows(e));
+  return {names: names.slice(0, most), all_named: !controlsOnly && whole()};
+}

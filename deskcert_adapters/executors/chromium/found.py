@@ -8,7 +8,7 @@ from typing import Literal
 from deskcert_core.address import Address, Origin, parse
 from deskcert_core.effect import TEXT_LIMIT, UNKNOWN, Box, Element, Field, Form, Unknown
 
-__all__ = ["Found", "FoundElement", "FoundForm", "Problem", "address_of", "element_of", "form_of", "origin_of"]
+__all__ = ["Found", "FoundElement", "FoundForm", "Named", "Problem", "address_of", "element_of", "form_of", "origin_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +50,14 @@ class FoundElement:
     selectors: tuple[str, ...]
     attributes: dict[str, str] = field(default_factory=dict)
     covered_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """One answer of `named` in facts.js: the names that the page's elements bear, and whether nothing shown could bear another one."""
+
+    names: tuple[str, ...] | None = None
+    all_named: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 from playwright.async_api import Error
 
-from deskcert_adapters.executors.chromium.found import Found, Problem, address_of, element_of, form_of
+from deskcert_adapters.executors.chromium.found import Found, Named, Problem, address_of, element_of, form_of
 from deskcert_adapters.executors.chromium.watch import DialogOpened, Late, Watch
 from deskcert_adapters.executors.chromium.world import ScriptFailed, World
 from deskcert_core.address import Address, parse
@@ -23,6 +23,7 @@ LONGEST_SECONDS = 30.0
 ANSWER_SECONDS = 5.0
 MOVE_SECONDS = 1.0
 PAUSE_SECONDS = 0.1
+NAMES_KEPT, NAME_LIMIT = 300, 100
 
 Need = Literal["on", "text", "focus", "select", "check", "form", "sight"]
 NEEDS: dict[str, Need] = {
@@ -95,6 +96,7 @@ class Resolver:
         await self._watch.dismiss()
         try:
             found, role, name, closed = await self._poll(proposal)
+            named = await self._named(found, proposal)
         except Late:
             return unusable(page, "the page does not answer")
         except DialogOpened:
@@ -108,7 +110,18 @@ class Resolver:
         return Grounding(
             page=page, element=element_of(found.element, role, name) if found.element else None, form=form_of(found.form), point=found.point,
             problem=what + problem.message if problem else None, problem_kind=problem.kind if problem else None,
+            names=named.names, all_named=named.all_named,
         )
+
+    async def _named(self, found: Found, proposal: Proposal) -> Named:
+        """The names on the page, where they may have to prove something: nothing was found by name, or a point was hit."""
+        point = proposal.target is not None and proposal.target.x is not None
+        if not proposal.target or not (point or (found.problem and found.problem.kind == "missing")):
+            return Named()
+        try:
+            return await self._watch.race(self._world.call("named", point, NAMES_KEPT, NAME_LIMIT, into=Named), ANSWER_SECONDS)
+        except (Late, DialogOpened, ScriptFailed, Error):
+            return Named()  # no proof then: nobody is accused
 
     async def _poll(self, proposal: Proposal) -> tuple[Found, str, str, bool]:
         """Look again until it is there, uncovered and at rest, or the time is up. With it: role, accessible name, whether a closed shadow hides more."""
