@@ -44,11 +44,19 @@ def plan_reports(given: tuple[str, ...], *, as_json: bool) -> Plan:
 def write_reports(plan: Plan, report: Report) -> None:
     """A report without a path goes into the run's derived folder. The paths are printed."""
     written = [write(name, path, report) for name, path in plan.files]
-    click.echo(reporter("json").render(report).rstrip("\n") if plan.as_json else console(report))
-    if not plan.as_json:
-        for path in written:
-            click.echo(f"report: {path}")
-    sys.stdout.flush()
+    lines = [reporter("json").render(report).rstrip("\n")] if plan.as_json else [console(report), *(f"report: {path}" for path in written)]
+    say("\n".join(lines))
+
+
+def say(text: str) -> None:
+    """Onto standard output. One that is closed or full costs the report there, never the verdict: the exit code still comes."""
+    try:
+        click.echo(text)
+        if sys.stdout is not None:  # None: it was closed before Python started
+            sys.stdout.flush()
+    except (OSError, ValueError) as error:
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - else Python's own flush at the end would fail again
+        click.echo(f"deskcert: nothing can be written to standard output: {error}", err=True)
 
 
 def write(name: str, path: Path | None, report: Report) -> Path:
@@ -70,6 +78,6 @@ def console(report: Report) -> str:
     """The console report; with colours only on a terminal, and never against NO_COLOR."""
     made = reporter("console")
     colour = getattr(made, "render_colour", None)
-    if colour is not None and sys.stdout.isatty() and "NO_COLOR" not in os.environ:
+    if colour is not None and sys.stdout is not None and sys.stdout.isatty() and "NO_COLOR" not in os.environ:
         return str(colour(report)).rstrip("\n")
     return made.render(report).rstrip("\n")
