@@ -99,11 +99,18 @@ def command(cell: Cell, module: str, fd: int) -> list[str]:
         words += ["--ro-bind-try", str(one), str(one)]
     words += masks(bound, hidden)
     for path in cell.files:
-        words += ["--ro-bind", path, path]
+        if not shown(Path(path), bound, hidden):
+            words += ["--ro-bind", path, path]
     words += masks([*map(Path, cell.files)], hidden)
     if cell.gate:
         words += ["--dir", str(Path(GATE).parent), "--ro-bind", cell.gate, GATE]
     return [*words, "--remount-ro", "/", "--chdir", WORK]
+
+
+def shown(path: Path, bound: list[Path], hidden: list[Path]) -> bool:
+    """Whether a file is there already. Bound again, one that is a link (a virtual environment's python) could not be made."""
+    masked = any(path.resolve().is_relative_to(secret) or path.is_relative_to(secret) for secret in hidden)
+    return not masked and any(path.is_relative_to(one) for one in bound)
 
 
 def masks(bound: list[Path], hidden: list[Path]) -> list[str]:
