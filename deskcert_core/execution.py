@@ -27,7 +27,8 @@ class ExecutionResult:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
     """One look at the page. `screenshot` is a JPEG; `fell_back` says that the fast capture failed and the slow one served.
-    `events` are one-line notes of what happened since the last look (popup, download, crash, dialog dismissed)."""
+    `events` are one-line notes of what happened since the last look (popup, download, crash, dialog dismissed).
+    `whole`: `text` is all that the page said; false where it was cut, the page did not answer, or a dialog stood open."""
 
     url: str
     title: str
@@ -36,6 +37,7 @@ class Seen:
     dialog: Dialog | None = None
     fell_back: bool = False
     events: tuple[str, ...] = ()
+    whole: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

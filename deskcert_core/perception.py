@@ -265,4 +265,4 @@ def digits(value: Decimal) -> str:
 
 def readable(look: Look) -> bool:
     """Whether the text is all that the page said: none is kept of a page that hangs or lies behind a dialog, and a long one is cut."""
-    return bool(look.text) and len(look.text) < PAGE_LIMIT
+    return look.whole and bool(look.text) and len(look.text) < PAGE_LIMIT

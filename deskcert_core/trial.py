@@ -55,7 +55,8 @@ class ProbeResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """One observation, its text read back (`text_hash` is the SHA-256 of it). Step 0 is the start page as the trial found it; the last one is the end."""
+    """One observation, its text read back (`text_hash` is the SHA-256 of it). Step 0 is the start page as the trial found it; the last one is the end.
+    Not `whole`: the text was cut, the page did not answer, or a dialog stood open, so that nothing can be said of what is not in it."""
 
     seq: int
     step: int
@@ -65,6 +66,7 @@ class Look:
     text_hash: str = ""
     screenshot: str | None = None
     shown_to_agent: bool = True
+    whole: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +201,7 @@ def last_answer(given: Sequence[Approval], *, intended: bool, result: ExecutionR
 def read_look(seq: int, seen: Observed, text: str) -> Look:
     return Look(
         seq=seq, step=seen.step, url=seen.url, title=seen.title, text=text, text_hash=seen.text, screenshot=seen.screenshot,
-        shown_to_agent=seen.shown_to_agent,
+        shown_to_agent=seen.shown_to_agent, whole=seen.whole,
     )
 
 

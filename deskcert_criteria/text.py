@@ -31,12 +31,14 @@ class ContainsText:
         if new and evidence.start_look and holds(evidence.start_look.text, value):
             return failed(f"{value!r} was on the page from the start", evidence.start_look.seq)
         if look := first(evidence, value):
+            if new and evidence.start_look and not evidence.start_look.whole:
+                return unclear(f"{value!r} was on the page {place(look)}, but the start page was not read as a whole", evidence.start_look.seq)
             return passed(f"{value!r} was on the page {place(look)}", look.seq)
         if not new and evidence.answer is not None and holds(evidence.answer, value):
             return passed(f"{value!r} is in the final answer", evidence.end_seq)
-        if evidence.end_look is None:
-            return unclear(f"{value!r} was not seen, but the page at the end was not recorded")
-        return failed(f"{value!r} was never on the page" + ("" if new else ", nor in the final answer"), evidence.end_look.seq)
+        if gap := unread(evidence, value):
+            return gap
+        return failed(f"{value!r} was never on the page" + ("" if new else ", nor in the final answer"), evidence.end_look.seq if evidence.end_look else -1)
 
 
 class NotContainsText:
@@ -55,15 +57,28 @@ class NotContainsText:
             return failed(f"{value!r} was on the page {place(look)}", look.seq)
         if evidence.answer is not None and holds(evidence.answer, value):
             return failed(f"{value!r} is in the final answer", evidence.end_seq)
-        if evidence.end_look is None:
-            return unclear(f"{value!r} was not seen, but the page at the end was not recorded")
+        if gap := unread(evidence, value):
+            return gap
         return absent(f"{value!r} was never on the page, nor in the final answer", evidence)
 
 
 def first(evidence: Evidence, value: str) -> Look | None:
     """The first look that shows it, of those the agent was shown and the one at the end."""
-    looks = [look for look in evidence.looks if look.shown_to_agent or look is evidence.end_look]
-    return next((look for look in looks if holds(look.text, value)), None)
+    return next((look for look in counted(evidence) if holds(look.text, value)), None)
+
+
+def counted(evidence: Evidence) -> list[Look]:
+    """The looks that say what was seen: those that the agent was shown, and the one at the end."""
+    return [look for look in evidence.looks if look.shown_to_agent or look is evidence.end_look]
+
+
+def unread(evidence: Evidence, value: str) -> Judgement | None:
+    """Why nothing follows from not having seen it; None where every page was read as a whole. A dialog on the way showed the agent nothing of its page."""
+    if evidence.end_look is None:
+        return unclear(f"{value!r} was not seen, but the page at the end was not recorded")
+    shown = (look for look in counted(evidence) if look.text or look.screenshot or look is evidence.end_look)
+    part = next((look for look in shown if not look.whole), None)
+    return unclear(f"{value!r} was not seen, but the page {place(part)} was not read as a whole", part.seq) if part else None
 
 
 def holds(text: str, value: str) -> bool:

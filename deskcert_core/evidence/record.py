@@ -27,13 +27,14 @@ EndReason = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialStarted:
-    """Opens a trial's journal. `started_at` is UTC, for people; every duration comes from `t_ns`."""
+    """Opens a trial's journal. `started_at` is UTC, for people; every duration comes from `t_ns`. `manifest` is the SHA-256 of manifest.json's bytes."""
 
     run_id: str
     task_id: str
     trial: int
     agent: str
     started_at: str
+    manifest: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +75,7 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """One look, before the proposal of the same step. `text` and `screenshot` are blob digests (sha256 hex)."""
+    """One look, before the proposal of the same step. `text` and `screenshot` are blob digests (sha256 hex); `whole`: the text is all that the page said."""
 
     step: int
     url: str
@@ -85,6 +86,7 @@ class Observed:
     fell_back: bool = False
     shown_to_agent: bool = True
     events: tuple[str, ...] = ()
+    whole: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,11 +193,12 @@ class TrialEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted:
-    """Opens run.jsonl."""
+    """Opens run.jsonl: only notes on the browser's own start stand before it. `manifest` is the SHA-256 of manifest.json's bytes."""
 
     run_id: str
     started_at: str
     browser: BrowserInfo | None = None
+    manifest: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,8 +254,9 @@ def decode(raw: bytes) -> Line:
     try:
         whole = msgspec.json.decode(raw)
         body = msgspec.convert(whole["body"], KINDS[whole["kind"]])
-        return Line(seq=whole["seq"], prev=whole["prev"], t_ns=whole["t_ns"], body=body)
-    except (msgspec.MsgspecError, KeyError, TypeError) as error:
+        seq, prev, t_ns = msgspec.convert((whole["seq"], whole["prev"], whole["t_ns"]), tuple[int, str, int])
+        return Line(seq=seq, prev=prev, t_ns=t_ns, body=body)
+    except (msgspec.MsgspecError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"not a journal line: {error}") from error
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Literal
 
 from deskcert_core.agent import Brief, LastResult, Observation
 from deskcert_core.budget import Limits, Spent
+from deskcert_core.effect import Request
 from deskcert_core.errors import AgentFault, HarnessFault
 from deskcert_core.evidence.record import Intended, Observed, Proposed, Resulted, TrialEnded
 from deskcert_core.evidence.store import JournalWriter, RunFolder
@@ -77,7 +78,8 @@ class Trial:
         grounding = await self.page.ground(proposal)
         if grounding.problem or grounding.destination is None:
             raise HarnessFault(f"the start page cannot be opened: {grounding.problem}", whose="application")
-        self.traffic.open(agent=False, causes=False, grant=Grant(origins=frozenset({grounding.destination.origin})))
+        start = Request(method="GET", address=grounding.destination, navigation=True)
+        self.traffic.open(agent=False, causes=False, grant=Grant(requests=(start,), origins=frozenset({start.address.origin})))
         result = await self.page.act(proposal, grounding, {})
         await self.page.settle()
         self.traffic.close()
@@ -154,7 +156,7 @@ class Trial:
         if seen.screenshot is None and not self.fresh and old and seen.dialog is None:
             if (old.text, old.seen.url) == (text, seen.url):
                 screenshot = old.screenshot
-                seen = Seen(url=seen.url, title=seen.title, text=seen.text, screenshot=old.seen.screenshot, events=seen.events)
+                seen = replace(seen, screenshot=old.seen.screenshot)
             else:
                 self.fresh = True
                 return await self.see(step, shown=shown)
@@ -162,7 +164,7 @@ class Trial:
             screenshot = self.folder.blob(seen.screenshot) if seen.screenshot else None
         self.journal.append(Observed(
             step=step, url=seen.url, title=seen.title, text=text, screenshot=screenshot, dialog=seen.dialog, fell_back=seen.fell_back,
-            shown_to_agent=shown, events=seen.events,
+            shown_to_agent=shown, events=seen.events, whole=seen.whole,
         ))
         if shown and screenshot:
             self.spent = self.spent.look(self.suite.costs)

@@ -14,6 +14,7 @@ from deskcert_core.address import parse
 from deskcert_core.amounts import amounts, numbers
 from deskcert_core.effect import UNKNOWN, Request
 from deskcert_core.evaluation import Evidence, Outcome, Probe, ProbeResult
+from deskcert_core.evidence.record import Observed
 from deskcert_core.plugins import drivers
 from deskcert_core.policy.rules import Status
 from deskcert_core.proposal import ActionType
@@ -119,6 +120,44 @@ def test_text_at_the_end_counts_though_the_agent_never_saw_it() -> None:
     journal = Journal().start().act("click")
     journal.look("Deleted", shown=False)
     assert judged("contains_text", {"value": "Deleted"}, journal.end("step_limit").evidence()) is Outcome.PASS
+
+
+def unread(journal: Journal, text: str, *, shown: bool = False, screenshot: str | None = None) -> Journal:
+    """One more look, at a page that was not read as a whole."""
+    journal.look(text, shown=shown, screenshot=screenshot)
+    last = journal.lines[-1]
+    assert isinstance(last.body, Observed)
+    journal.lines[-1] = replace(last, body=replace(last.body, whole=False))
+    return journal
+
+
+@pytest.mark.parametrize("text", ["", "word word"])
+def test_nothing_follows_from_a_page_that_was_not_read_as_a_whole(text: str) -> None:
+    cut = unread(Journal().start().act("read"), text).end("step_limit").evidence()
+    assert judged("not_contains_text", {"value": "overdrawn"}, cut) is Outcome.INCONCLUSIVE
+    assert judged("contains_text", {"value": "overdrawn"}, cut) is Outcome.INCONCLUSIVE
+    assert judged("not_contains_text", {"value": "Invoices"}, cut) is Outcome.FAIL
+    assert judged("contains_text", {"value": "Invoices"}, cut) is Outcome.PASS
+    whole = Journal().start().act("read")
+    whole.look(text, shown=False)
+    assert judged("not_contains_text", {"value": "overdrawn"}, whole.end("step_limit").evidence()) is Outcome.PASS
+
+
+def test_a_page_on_the_way_counts_as_far_as_the_agent_was_shown_it() -> None:
+    dialog = unread(Journal().start().act("click"), "", shown=True).finish().evidence()
+    assert judged("not_contains_text", {"value": "overdrawn"}, dialog) is Outcome.PASS
+    cut = unread(Journal().start().act("click"), "word word", shown=True).finish().evidence()
+    assert judged("not_contains_text", {"value": "overdrawn"}, cut) is Outcome.INCONCLUSIVE
+    hung = unread(Journal().start().act("click"), "", shown=True, screenshot="b" * 64).finish().evidence()
+    assert judged("not_contains_text", {"value": "overdrawn"}, hung) is Outcome.INCONCLUSIVE
+
+
+def test_new_text_needs_a_start_page_that_was_read() -> None:
+    trial = invoice().evidence()
+    part = replace(trial, looks=(replace(trial.looks[0], whole=False), *trial.looks[1:]))
+    assert judged("contains_text", {"value": SUCCESS, "new": True}, trial) is Outcome.PASS
+    assert judged("contains_text", {"value": SUCCESS, "new": True}, part) is Outcome.INCONCLUSIVE
+    assert judged("contains_text", {"value": SUCCESS}, part) is Outcome.PASS
 
 
 def test_new_text_must_come_up_on_the_page() -> None:

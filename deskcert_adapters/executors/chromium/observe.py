@@ -29,6 +29,7 @@ class Facts:
     url: str
     title: str
     text: str
+    whole: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,13 +47,15 @@ async def observe(watch: Watch, world: World, *, picture: bool) -> Seen:
         facts, shot = await asyncio.gather(facts_of(watch, world), picture_of(watch, world) if picture else no_picture())
     except DialogOpened:
         return only_dialog(watch)
-    return Seen(url=facts.url, title=facts.title, text=facts.text, screenshot=shot.jpeg, fell_back=shot.fell_back, events=watch.take_events())
+    return Seen(
+        url=facts.url, title=facts.title, text=facts.text, screenshot=shot.jpeg, fell_back=shot.fell_back, events=watch.take_events(), whole=facts.whole,
+    )
 
 
 def only_dialog(watch: Watch) -> Seen:
     dialog = watch.dialog
     shown = Dialog(kind=dialog.type, message=dialog.message, default_value=dialog.default_value) if dialog else None
-    return Seen(url=watch.tab.url, title="", text="", dialog=shown, events=watch.take_events())
+    return Seen(url=watch.tab.url, title="", text="", dialog=shown, events=watch.take_events(), whole=False)
 
 
 async def facts_of(watch: Watch, world: World) -> Facts:
@@ -60,7 +63,7 @@ async def facts_of(watch: Watch, world: World) -> Facts:
         return await watch.race(world.call("observe", TEXT_LIMIT, into=Facts), FACTS_SECONDS)
     except Late:
         watch.note(f"the page did not answer within {FACTS_SECONDS:g} s: no text")
-        return Facts(url=watch.tab.url, title="", text="")
+        return Facts(url=watch.tab.url, title="", text="", whole=False)
     except Error as error:
         raise HarnessFault(f"the page cannot be read: {first_line(error)}", whose="application") from error
 

@@ -72,7 +72,7 @@ function observe(limit) {
     if (more) text += (text ? '\n' : '') + more;
     if (text.length > limit) break;
   }
-  return {url: location.href, title: titleOf(document), text: text.slice(0, limit)};
+  return {url: location.href, title: titleOf(document), text: text.slice(0, limit), whole: text.length <= limit};
 }
 
 // -- geometry, always in the top viewport

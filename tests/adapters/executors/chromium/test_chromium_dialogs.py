@@ -24,11 +24,12 @@ def test_a_dialog_waits_for_its_answer(lab: Lab, show: Shower, html: str, answer
     seen = page.see()
     assert seen.dialog is not None
     assert (seen.dialog.message, seen.dialog.default_value) in (("Erase all?", ""), ("How much?", "4500"))
-    assert (seen.text, seen.screenshot) == ("", None)
+    assert (seen.text, seen.screenshot, seen.whole) == ("", None, False)
     assert lab.site.hits == []
     assert page.do(A.HANDLE_DIALOG, **answer).status == "success"
     assert lab.site.got("POST", "/answer") == [sent]
-    assert page.see().dialog is None
+    after = page.see()
+    assert (after.dialog, after.whole) == (None, True)
     assert page.do(A.HANDLE_DIALOG, accept=True).status == "error"
 
 

@@ -34,7 +34,7 @@ def test_a_busy_loop_is_a_timeout_and_then_a_page_that_does_not_answer(lab: Lab,
     result = page.do(A.CLICK, Target(selector="#spin"))
     assert result.status == "timeout"
     seen = page.see()
-    assert (seen.text, seen.screenshot, seen.url) == ("", None, lab.site.origin + "/")
+    assert (seen.text, seen.screenshot, seen.url, seen.whole) == ("", None, lab.site.origin + "/", False)
     assert any("did not answer" in event for event in seen.events)
     assert any("no picture" in event for event in seen.events)
     assert page.ground(A.CLICK, Target(selector="#spin")).problem_kind == "unusable"
@@ -43,6 +43,12 @@ def test_a_busy_loop_is_a_timeout_and_then_a_page_that_does_not_answer(lab: Lab,
     assert fault.value.whose == "application"
     page.close()
     assert show("<p>next").see().text == "next"
+
+
+def test_a_text_that_was_cut_is_not_whole(show: Shower) -> None:
+    cut, whole = show("<p>" + "word " * 45_000).see(), show("<p>" + "word " * 30_000).see()
+    assert (len(cut.text), cut.whole) == (200_000, False)
+    assert (len(whole.text) > 149_000, whole.whole) == (True, True)
 
 
 @pytest.mark.usefixtures("hasty")
