@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from urllib.parse import unquote_plus
 
 from deskcert_core.api import Evidence, Json, Judgement, Look, Probe
 from deskcert_criteria.judgements import absent, failed, passed, unclear
@@ -13,7 +14,7 @@ TEXT: Json = {"type": "string", "minLength": 1, "pattern": r"\S"}
 
 
 class ContainsText:
-    """`value` was seen; with `new: true` on the page, and not from the start."""
+    """`value` was seen; with `new: true` on the page, not from the start, and not put there by what the agent typed or opened."""
 
     deskcert_api = 1
     version = "1"
@@ -33,6 +34,8 @@ class ContainsText:
         if look := first(evidence, value):
             if new and evidence.start_look and not evidence.start_look.whole:
                 return unclear(f"{value!r} was on the page {place(look)}, but the start page was not read as a whole", evidence.start_look.seq)
+            if new and (given := put_in(evidence, look, value)):
+                return unclear(f"{value!r} was on the page {place(look)}, but the agent itself {given}: the page may only repeat it", look.seq)
             return passed(f"{value!r} was on the page {place(look)}", look.seq)
         if not new and evidence.answer is not None and holds(evidence.answer, value):
             return passed(f"{value!r} is in the final answer", evidence.end_seq)
@@ -79,6 +82,22 @@ def unread(evidence: Evidence, value: str) -> Judgement | None:
     shown = (look for look in counted(evidence) if look.text or look.screenshot or look is evidence.end_look)
     part = next((look for look in shown if not look.whole), None)
     return unclear(f"{value!r} was not seen, but the page {place(part)} was not read as a whole", part.seq) if part else None
+
+
+def put_in(evidence: Evidence, look: Look, value: str) -> str:
+    """How the agent itself brought the text to the page before this look: in an address, as a value, or piece by piece; empty if it did not.
+    How much white space there is does not count here at all: an address writes it in many ways."""
+    wanted = "".join(value.split())
+    acts = [step for step in evidence.steps if step.intended and step.seqs[0] < look.seq]
+    typed = ""
+    for step in acts:
+        given, url = step.proposal.value or "", step.proposal.url or ""
+        typed += "" if step.proposal.action_type == "press" and len(given) > 1 else given
+        if any(wanted in "".join(form.split()) for form in (url, unquote_plus(url), unquote_plus(unquote_plus(url)))):
+            return f"opened it in an address at step {step.number}"
+        if wanted in "".join(given.split()) or wanted in "".join(typed.split()):
+            return f"typed it at step {step.number}"
+    return ""
 
 
 def holds(text: str, value: str) -> bool:

@@ -152,6 +152,39 @@ def test_a_page_on_the_way_counts_as_far_as_the_agent_was_shown_it() -> None:
     assert judged("not_contains_text", {"value": "overdrawn"}, hung) is Outcome.INCONCLUSIVE
 
 
+def put_in(*acts: dict[str, str]) -> Evidence:
+    """A trial whose acts put something in, and whose last page then shows the message."""
+    steps = [step(number, ActionType(act.pop("act", "fill")), **act) for number, act in enumerate(acts, 1)]
+    given = evidence("Invoices", steps=[*steps, step(len(steps) + 1, ActionType.FINISH)])
+    return replace(given, looks=(*given.looks[:-1], replace(given.looks[-1], text=SUCCESS)))
+
+
+@pytest.mark.parametrize(
+    "acts",
+    [
+        [{"value": f"I say: {SUCCESS}"}], [{"act": "goto", "url": "/search?q=Success:+invoice%20total+confirmed."}],
+        [{"act": "goto", "url": "/search?q=Success%253A%2520invoice%2520total%2520confirmed."}], [{"act": "goto", "url": f"/#{SUCCESS}"}],
+        [{"act": "type", "value": "Success: invoice "}, {"act": "press", "value": "Space"}, {"act": "type", "value": "total confirmed."}],
+    ],
+)
+def test_what_the_agent_itself_put_in_is_no_new_text(acts: list[dict[str, str]]) -> None:
+    trial = put_in(*acts)
+    said = made("contains_text").judge({"value": SUCCESS, "new": True}, trial)
+    assert said.outcome is Outcome.INCONCLUSIVE
+    assert "the agent itself" in said.message
+    assert judged("contains_text", {"value": SUCCESS}, trial) is Outcome.PASS
+
+
+def test_what_the_application_answers_is_new_text() -> None:
+    assert judged("contains_text", {"value": SUCCESS, "new": True}, put_in({"value": "invoice total"}, {"act": "goto", "url": "/?q=confirmed."})) is Outcome.PASS
+    refused = put_in({"value": SUCCESS})
+    refused = replace(refused, steps=(replace(refused.steps[0], intended=False), *refused.steps[1:]))
+    assert judged("contains_text", {"value": SUCCESS, "new": True}, refused) is Outcome.PASS
+    after = put_in({"value": "x"}, {"value": SUCCESS})
+    shown = replace(after, looks=(after.looks[0], replace(after.looks[1], seq=15, text=SUCCESS), after.looks[2]))
+    assert judged("contains_text", {"value": SUCCESS, "new": True}, shown) is Outcome.PASS
+
+
 def test_new_text_needs_a_start_page_that_was_read() -> None:
     trial = invoice().evidence()
     part = replace(trial, looks=(replace(trial.looks[0], whole=False), *trial.looks[1:]))
