@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 from deskcert_core.address import Origin, bare
 from deskcert_core.approval import Approval, ApprovalOutcome
 from deskcert_core.effect import UNKNOWN, Effect, Element, Form, Grounding, Request, claim_mismatch, classify, crlf
-from deskcert_core.policy.engine import Act, decide_act, decide_request, raise_to
+from deskcert_core.policy.engine import Act, decide_act, decide_request, only_origin_asks, raise_to
 from deskcert_core.policy.rules import Decision, Policy, Status
 from deskcert_core.proposal import ActionType, Proposal
 
@@ -84,13 +84,18 @@ Answer = frozenset[str] | tuple[Tightening, ...] | Approval | Grounding | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """What a passed act may send without being asked for again: each predicted request once, and reading from the origins it was let go to."""
+    """What a passed act may send without being asked for again: each predicted request once. It also lets read from the `origins` it was let go to,
+    where nothing but the origin asks for an approval."""
 
     requests: tuple[Request, ...] = ()
     origins: frozenset[Origin] = frozenset()
 
     def covers(self, request: Request) -> bool:
-        return any(same_request(mine, request) for mine in self.requests) or (not request.writes and request.address.origin in self.origins)
+        """Whether it is one of the predicted requests."""
+        return any(same_request(mine, request) for mine in self.requests)
+
+    def reads(self, request: Request) -> bool:
+        return not request.writes and request.address.origin in self.origins
 
     def without(self, request: Request) -> Grant:
         """The same grant with the first request that this one uses up taken out."""
@@ -146,15 +151,18 @@ def act_gate(policy: Policy, proposal: Proposal, grounding: Grounding, home: tup
 
 
 def request_gate(policy: Policy, request: Request, grant: Grant, *, may_ask: bool) -> Generator[Question, Answer, RequestOutcome]:
-    """One request to its outcome. A grant stands in for an approval, never against a block; outside a step (`may_ask` false) nobody is asked."""
+    """One request to its outcome; outside a step (`may_ask` false) nobody is asked. A grant stands in for an approval, never against a block,
+    and where it lets read only for the approval of the origin itself, never for a rule's or a hook's."""
     decision = decide_request(policy, request)
-    decision = tighten(decision, (yield NeedVerdicts(decision=decision, request=request)))
+    said = expect((yield NeedVerdicts(decision=decision, request=request)), tuple)
+    decision = tighten(decision, said)
     match decision.status:
         case Status.BLOCKED:
             return RequestOutcome(go=False, decision=decision, approval="not_required")
         case Status.ALLOWED:
             return RequestOutcome(go=True, decision=decision, approval="not_required")
-    if grant.covers(request):
+    by_origin = only_origin_asks(policy, request) and all(one.status is Status.ALLOWED for one in said)
+    if grant.covers(request) or (by_origin and grant.reads(request)):
         return RequestOutcome(go=True, decision=decision, approval="not_required", granted=True)
     if not may_ask:
         return RequestOutcome(go=False, decision=decision, approval="unavailable")

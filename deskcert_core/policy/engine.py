@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from posixpath import normpath
 
 from deskcert_core.address import Address, Origin, OriginPattern
 from deskcert_core.effect import OWN_LABEL, Effect, Element, Request, Unknown
 from deskcert_core.policy.match import Truth, is_background, rule_matches
 from deskcert_core.policy.rules import Decision, Lists, Policy, Risk, Rule, Status
 from deskcert_core.proposal import NEVER_EXECUTED
+from deskcert_core.words import unquoted
 
-__all__ = ["Act", "decide_act", "decide_request", "raise_to", "reaches", "selectors"]
+__all__ = ["Act", "decide_act", "decide_request", "only_origin_asks", "raise_to", "reaches", "selectors"]
 
 CRITICAL = frozenset({"payment", "password_change", "delete_record", "file_delete", "shell_command", "package_install"})
 RISKS: tuple[Risk, ...] = ("low", "medium", "high", "critical")
@@ -58,6 +60,12 @@ def decide_act(policy: Policy, act: Act) -> Decision:
 def decide_request(policy: Policy, request: Request) -> Decision:
     """Decide what the policy and its parents say of a real request. What a rule says of the act behind it cannot be told here: it is read strictly."""
     return strictest(policy, lambda one: met_hits(one, request), request_scene(request), "low")
+
+
+def only_origin_asks(policy: Policy, request: Request) -> bool:
+    """Whether no line but `domains.approval_required` keeps the request from passing: neither the policy's nor a parent's."""
+    strict = {hit.rule for hit in met_hits(policy, request) if hit.status is not Status.ALLOWED}
+    return strict <= {"domains.approval_required"} and all(only_origin_asks(parent, request) for parent in policy.parents)
 
 
 def raise_to(decision: Decision, status: Status, by: str, reason: str) -> Decision:
@@ -130,12 +138,20 @@ def met_hits(policy: Policy, request: Request) -> Iterator[Hit]:
 
 def request_hits(policy: Policy, request: Request) -> Iterator[Hit]:
     yield origin_hit(policy, request.address, ("request.origin",))
+    if request.address.origin.scheme == "file" and not in_roots(policy.file_roots, request.address):
+        yield Hit(status=Status.BLOCKED, rule="files.roots", says=f"{request.address.path} is outside files.roots", facts=("request.path",))
     if not request.writes:
         return
     if any(is_background(entry, request) for entry in policy.background):
         yield Hit(status=Status.ALLOWED, rule="requests.background", says="a listed background request", facts=("request",))
     else:
         yield Hit(status=policy.writes, rule="requests.writes", says=f"a {request.method} request {VERB[policy.writes]}", facts=("request.method",))
+
+
+def in_roots(roots: tuple[str, ...], address: Address) -> bool:
+    """Whether a file: address lies in a root as it is written, dots taken out. Links are not followed here: the executor holds each load to its real path."""
+    path = normpath(unquoted(address.path))
+    return not address.origin.host and any(path == root or path.startswith(root.rstrip("/") + "/") for root in map(normpath, roots))
 
 
 def rule_hits(rule: Rule, truth: Truth) -> Iterator[Hit]:

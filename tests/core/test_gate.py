@@ -9,7 +9,7 @@ from deskcert_core.address import Origin, parse, parse_pattern
 from deskcert_core.approval import Approval
 from deskcert_core.effect import UNKNOWN, Element, Field, Form, Grounding, Request
 from deskcert_core.gate import Grant, NeedApproval, NeedGrounding, NeedLabels, NeedVerdicts, Ruled, act_gate, changed, request_gate, same_request
-from deskcert_core.policy.rules import Domains, Lists, Policy, Status
+from deskcert_core.policy.rules import Domains, Lists, Policy, RequestWhen, Rule, RuleWhen, Status, TextMatch
 from deskcert_core.proposal import ActionType, Proposal, Target
 
 HOME = Origin(scheme="http", host="app.test", port=80)
@@ -156,3 +156,26 @@ def test_what_was_not_predicted_is_not_covered(seen):
 def test_a_value_that_was_hidden_may_be_any_and_a_fragment_is_not_sent():
     granted = replace(POST, address=parse("http://app.test/save#top"), fields=(("note", "a"), ("pin", None)))
     assert same_request(granted, replace(POST, fields=(("note", "a"), ("pin", "1234"))))
+
+
+GET = Request(method="GET", address=parse("http://app.test/danger/x"))
+ASKED_ORIGIN = Domains(approval_required=(parse_pattern("http://app.test"),))
+DANGER = Rule(id="ask", decision=Status.APPROVAL_REQUIRED, when=RuleWhen(request=RequestWhen(path=(TextMatch(kind="glob", value="/danger/**"),))))
+
+
+@pytest.mark.parametrize(
+    ("policy", "said", "go"),
+    [
+        (replace(POLICY, domains=ASKED_ORIGIN), (), True),
+        (replace(POLICY, domains=ASKED_ORIGIN, rules=(DANGER,)), (), False),
+        (replace(POLICY, rules=(DANGER,)), (), False),
+        (replace(POLICY, domains=ASKED_ORIGIN, parents=(replace(POLICY, rules=(DANGER,)),)), (), False),
+        (replace(POLICY, domains=ASKED_ORIGIN, parents=(replace(POLICY, domains=ASKED_ORIGIN),)), (), True),
+        (replace(POLICY, domains=ASKED_ORIGIN), raised(Status.APPROVAL_REQUIRED), False),
+        (POLICY, raised(Status.APPROVAL_REQUIRED), False),
+    ],
+)
+def test_an_origin_that_was_let_go_stands_for_the_approval_of_the_origin_alone(policy, said, go):
+    reading = Grant(origins=frozenset({HOME}))
+    assert play(request_gate(policy, GET, reading, may_ask=False), verdicts=said)[0].go is go
+    assert play(request_gate(policy, GET, Grant(requests=(GET,)), may_ask=False), verdicts=said)[0].go
