@@ -45,6 +45,14 @@ def tests_agents(session: nox.Session) -> None:
 
 
 @nox.session
+def live(session: nox.Session) -> None:
+    """The examples with a real model, on your key and under your cap: `nox -s live -- claude --model NAME --input-usd 3 --output-usd 15`."""
+    session.install("-e", f".{EXTRAS}", *group("test"))
+    session.run("deskcert", "browser", "install")
+    session.run("python", "tests/agents_sdk/live.py", *session.posargs)
+
+
+@nox.session
 def campaign(session: nox.Session) -> None:
     """The long form of the randomised and of the crash tests."""
     browser_and_tests(session)

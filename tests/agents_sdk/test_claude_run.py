@@ -165,10 +165,10 @@ def test_a_service_that_fails_is_inconclusive(tmp_path: Path, app: App) -> None:
     assert "529" in (only_run(tmp_path / "runs") / "trials/confirm-invoice/1/journal.jsonl").read_text()
 
 
-def test_a_key_that_is_refused_is_the_agents_failure(tmp_path: Path, app: App) -> None:
+def test_a_key_that_is_refused_is_not_the_agents_failure(tmp_path: Path, app: App) -> None:
     with messages_api({"status": 401}, forever=True) as api:
         done = run(tmp_path, app, api)
-    assert (done.returncode, card(tmp_path)["verdict"], card(tmp_path)["failure_category"]) == (1, "FAIL", "TOOL_EXECUTION_ERROR")
+    assert (done.returncode, card(tmp_path)["verdict"], card(tmp_path)["failure_category"]) == (3, "INCONCLUSIVE", "TOOL_EXECUTION_ERROR")
 
 
 def test_an_unknown_option_is_told_by_name(tmp_path: Path, app: App) -> None:

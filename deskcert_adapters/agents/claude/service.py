@@ -17,7 +17,8 @@ Block = dict[str, object]
 CLIENTS = {"anthropic": "Anthropic", "bedrock": "AnthropicBedrock", "vertex": "AnthropicVertex"}
 BETAS = ["computer-use-2025-11-24"]
 CACHED: Block = {"type": "ephemeral"}
-TRANSIENT = frozenset({408, 409, 429})
+# a refused key or an unknown model is whoever configured it, as little the agent's failure as a service that is down
+NOT_OURS = frozenset({401, 403, 404, 408, 409, 429})
 LINE = 300
 
 
@@ -158,7 +159,7 @@ def fault(error: Exception) -> Exception:
     status, message = getattr(error, "status_code", None), getattr(error, "message", str(error))
     if status is None:  # no connection, a time-out, or no answer that can be read
         return ModelServiceError(one_line(f"{type(error).__name__}: {message}"))
-    if status in TRANSIENT or status >= 500:
+    if status in NOT_OURS or status >= 500:
         return ModelServiceError(one_line(f"{status}: {message}"))
     return RuntimeError(one_line(f"the model service refused the request: {message}"))
 
