@@ -11,6 +11,7 @@ from deskcert_core.errors import EvidenceError, PluginError
 from deskcert_core.evaluation import Criterion, judge
 from deskcert_core.evidence.record import RunEnded
 from deskcert_core.evidence.store import RunFolder
+from deskcert_core.evidence.verify import verify
 from deskcert_core.plugins import drivers
 from deskcert_core.report import Report, screenshots, trajectory_json
 from deskcert_core.score import scorecard_json, suite_card, trial_card
@@ -25,6 +26,7 @@ FACTS = (("suite", "suite"), ("environment", "environment"), ("base_url", "appli
 def judge_run(path: Path) -> Report:
     """Judge a run and write `derived/`. Raises EvidenceError for a folder that does not hold together, and StoreError if it cannot be written to."""
     folder = RunFolder.open(path)
+    verify(folder)
     suite = folder.suite
     evidence = tuple(read_one(folder, suite, task_id, number) for task_id, number in folder.trials())
     criteria, missing = load_criteria(sorted({each.type for trial in evidence for each in trial.task.assertions}), folder.manifest.get("criteria", {}))

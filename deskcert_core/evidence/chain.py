@@ -9,14 +9,14 @@ import hashlib
 from dataclasses import dataclass
 
 from deskcert_core.errors import EvidenceError
-from deskcert_core.evidence.record import Line, decode
+from deskcert_core.evidence.record import Line, RunEnded, TrialEnded, decode
 
 __all__ = ["Journal", "genesis", "link", "read"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Journal:
-    """A journal read back. `torn` is the number of bytes of a last line that a crash cut off; `head` is the hash of the last whole line."""
+    """A journal read back. `torn` is the number of bytes of a last line that a crash cut off (an ended journal has none); `head` is the hash of the last whole line."""
 
     lines: tuple[Line, ...]
     head: str
@@ -34,7 +34,7 @@ def link(raw: bytes) -> str:
 
 
 def read(name: str, data: bytes) -> Journal:
-    """The lines of a journal, each checked against the one before. Raises EvidenceError naming the first bad line."""
+    """The lines of a journal, each checked against the one before; after its end there is nothing. Raises EvidenceError naming the first bad line."""
     *whole, tail = data.split(b"\n")
     lines: list[Line] = []
     head = genesis(name)
@@ -45,6 +45,15 @@ def read(name: str, data: bytes) -> Journal:
             raise EvidenceError(f"journal {name}: line {number + 1} cannot be read: {error}") from error
         if line.seq != number or line.prev != head:
             raise EvidenceError(f"journal {name}: line {number + 1} does not follow from the line before")
+        if lines and ended(lines[-1]):
+            raise EvidenceError(f"journal {name}: line {number + 1} stands after the journal's end")
         lines.append(line)
         head = link(raw)
+    if tail and lines and ended(lines[-1]):
+        raise EvidenceError(f"journal {name}: {len(tail)} bytes stand after the journal's end")
     return Journal(lines=tuple(lines), head=head, torn=len(tail))
+
+
+def ended(line: Line) -> bool:
+    """Whether this record closes its journal."""
+    return isinstance(line.body, TrialEnded | RunEnded)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, TypeVar
 
 import msgspec
 
@@ -24,12 +25,39 @@ from deskcert_core.task import Suite
 __all__ = ["JournalWriter", "RunFolder", "StoreError"]
 
 LAYOUT = 1
+DIGEST = re.compile("[0-9a-f]{64}")
 
 
 class StoreError(HarnessFault):
     """Evidence could not be written: nothing may happen after this."""
 
     exit_code = ExitCode.UNAVAILABLE
+
+
+class Inputs(TypedDict):
+    """The digests of what was resolved."""
+
+    suite: str
+    policy: str
+
+
+class Manifest(TypedDict):
+    """The shape of manifest.json, as far as it is read: held against it before anything is believed. Further keys are for people."""
+
+    layout: Literal[1]
+    run_id: Annotated[str, msgspec.Meta(min_length=1)]
+    inputs: Inputs
+    agent: NotRequired[str]
+    adapter: NotRequired[str]
+    suite: NotRequired[str]
+    environment: NotRequired[str]
+    base_url: NotRequired[str]
+    approver: NotRequired[str]
+    containment: NotRequired[str]
+    agent_isolation: NotRequired[str]
+    browser: NotRequired[dict[str, str | bool | int | None] | None]
+    criteria: NotRequired[dict[str, str]]
+    replay: NotRequired[dict[str, str] | None]
 
 
 class JournalWriter:
@@ -62,11 +90,14 @@ class JournalWriter:
         os.close(self._fd)
 
 
-class RunFolder:
-    """One run's folder. `create` for the session, `open` for everybody who reads."""
+Resolved = TypeVar("Resolved", Suite, Policy)
 
-    def __init__(self, path: Path, manifest: dict[str, Any], scrubber: Scrubber) -> None:
-        self.path, self.manifest, self._scrubber = path, manifest, scrubber
+
+class RunFolder:
+    """One run's folder. `create` for the session, `open` for everybody who reads. `digest` is the SHA-256 of manifest.json's bytes."""
+
+    def __init__(self, path: Path, manifest: dict[str, Any], scrubber: Scrubber, digest: str = "") -> None:
+        self.path, self.manifest, self._scrubber, self.digest = path, manifest, scrubber, digest
 
     @classmethod
     def create(cls, path: Path, *, secrets: dict[str, str]) -> RunFolder:
@@ -82,14 +113,16 @@ class RunFolder:
     def open(cls, path: Path) -> RunFolder:
         """An existing folder. Raises EvidenceError if it is none of ours."""
         try:
-            manifest = msgspec.json.decode((path / "manifest.json").read_bytes())
+            raw = (path / "manifest.json").read_bytes()
+            manifest = msgspec.json.decode(raw)
+            if isinstance(manifest, dict) and manifest.get("layout") != LAYOUT:
+                raise EvidenceError(f"{path}/manifest.json is not of layout {LAYOUT}")
+            msgspec.convert(manifest, Manifest)
         except OSError as error:
             raise EvidenceError(f"{path} is no run folder: manifest.json: {error.strerror}", hint="give the folder of one run, as `deskcert run` printed it") from error
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise EvidenceError(f"{path}/manifest.json cannot be read: {error}") from error
-        if not isinstance(manifest, dict) or manifest.get("layout") != LAYOUT:
-            raise EvidenceError(f"{path}/manifest.json is not of layout {LAYOUT}")
-        return cls(path, manifest, Scrubber({}))
+        return cls(path, manifest, Scrubber({}), hashlib.sha256(raw).hexdigest())
 
     @property
     def run_id(self) -> str:
@@ -123,28 +156,36 @@ class RunFolder:
         inputs = {"suite": self._data_blob(suite), "policy": self._data_blob(policy)}
         self.manifest = {"layout": LAYOUT, "run_id": self.run_id, **manifest, "inputs": inputs}
         raw = msgspec.json.format(msgspec.json.encode(well_formed(self.manifest), order="deterministic"), indent=2)
-        write_file(self.path / "manifest.json", self._scrubber.scrub(raw) + b"\n")
+        raw = self._scrubber.scrub(raw) + b"\n"
+        write_file(self.path / "manifest.json", raw)
+        self.digest = hashlib.sha256(raw).hexdigest()
 
     def write_derived(self, relative: str, data: bytes) -> Path:
-        """A file that can be recomputed at any time."""
+        """A file that can be recomputed at any time. Raises StoreError, also where a symbolic link would lead the write out of the run folder."""
         path = self.path / "derived" / relative
-        path.parent.mkdir(parents=True, exist_ok=True)
+        for folder in path.parents[: len(path.relative_to(self.path).parts) - 1]:
+            if folder.is_symlink():
+                raise StoreError(f"{folder} is a symbolic link, and nothing is written through one", hint="remove it")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{path.parent} cannot be made: {error.strerror}", hint=f"remove {self.path / 'derived'}, or make it writable") from error
         write_file(path, data)
         return path
 
     # -- reading
     @property
     def suite(self) -> Suite:
-        return msgspec.json.decode(self._input("suite"), type=Suite)
+        return self._input("suite", Suite)
 
     @property
     def policy(self) -> Policy:
-        return msgspec.json.decode(self._input("policy"), type=Policy)
+        return self._input("policy", Policy)
 
     def trials(self) -> tuple[tuple[str, int], ...]:
-        """The trials that were started, in the suite's order."""
+        """The trials that were started, in the suite's order. Raises EvidenceError for a folder that is none of a trial."""
         order = {task.id: place for place, task in enumerate(self.suite.tasks)}
-        found = [(path.parent.parent.name, int(path.parent.name)) for path in (self.path / "trials").glob("*/*/journal.jsonl")]
+        found = [(path.parent.parent.name, trial_number(path.parent)) for path in (self.path / "trials").glob("*/*/journal.jsonl")]
         return tuple(sorted(found, key=lambda trial: (order.get(trial[0], len(order)), trial)))
 
     def lines(self, task_id: str, trial: int) -> tuple[Line, ...]:
@@ -156,6 +197,8 @@ class RunFolder:
 
     def data(self, digest: str) -> bytes:
         """A blob, held against its digest. Raises EvidenceError."""
+        if not DIGEST.fullmatch(digest):
+            raise EvidenceError(f"{digest[:80]!r} is no name of a blob")
         try:
             data = self._blob(digest).read_bytes()
         except OSError as error:
@@ -177,8 +220,11 @@ class RunFolder:
     def _data_blob(self, value: Suite | Policy) -> str:
         return self.blob(self._scrubber.scrub(msgspec.json.encode(value, order="deterministic")))
 
-    def _input(self, name: str) -> bytes:
-        return self.data(self.manifest["inputs"][name])
+    def _input(self, name: str, kind: type[Resolved]) -> Resolved:
+        try:
+            return msgspec.json.decode(self.data(self.manifest["inputs"][name]), type=kind)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise EvidenceError(f"the {name} of the run cannot be read: {error}") from error
 
     def _read(self, path: Path, name: str) -> tuple[Line, ...]:
         try:
@@ -186,6 +232,13 @@ class RunFolder:
         except OSError as error:
             raise EvidenceError(f"{path} cannot be read: {error.strerror}") from error
         return chain.read(name, data).lines
+
+
+def trial_number(folder: Path) -> int:
+    """The number that a trial's folder is named by, written in the one way that the session writes it."""
+    if not re.fullmatch("[1-9][0-9]{0,8}", folder.name):
+        raise EvidenceError(f"{folder} is no folder of a trial")
+    return int(folder.name)
 
 
 def write_all(fd: int, data: bytes) -> None:
@@ -199,7 +252,7 @@ def write_file(path: Path, data: bytes) -> None:
     """A whole file or none: temporary file, sync, rename, sync of the folder. Raises StoreError."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             write_all(fd, data)
             os.fsync(fd)

@@ -66,7 +66,12 @@ class Crew:
         """One trial, start to end. Raises only if evidence cannot be written, or what is our own bug."""
         journal = self.folder.journal(task.id, number)
         self.journal.append(Note(what="trial", detail={"task": task.id, "trial": number}), sync=True)
-        journal.append(TrialStarted(run_id=self.run_id, task_id=task.id, trial=number, agent=self.agent.name, started_at=stamp(datetime.now(UTC))), sync=True)
+        journal.append(
+            TrialStarted(
+                run_id=self.run_id, task_id=task.id, trial=number, agent=self.agent.name, started_at=stamp(datetime.now(UTC)), manifest=self.folder.digest,
+            ),
+            sync=True,
+        )
         ended = TrialEnded(reason="fault", message="the trial was cut short")
         try:
             ended = await self._guarded(task, number, journal)

@@ -10,6 +10,7 @@ from deskcert_core.drift import facts_of, rebased
 from deskcert_core.errors import EvidenceError, UsageError
 from deskcert_core.evidence.record import Replayed
 from deskcert_core.evidence.store import RunFolder
+from deskcert_core.evidence.verify import verify
 from deskcert_core.proposal import Proposal
 from deskcert_core.task import Task
 from deskcert_core.trial import Evidence, read_trial
@@ -28,13 +29,14 @@ class Recording:
 
     @classmethod
     def open(cls, path: Path, wanted: Sequence[tuple[str, int]], base_url: str) -> Recording:
-        """Those trials of the run folder at `path`. Raises UsageError for one that it does not have, EvidenceError where its chain is broken."""
+        """Those trials of the run folder at `path`. Raises UsageError for one that it does not have, EvidenceError where the folder does not hold together."""
         try:
             folder = RunFolder.open(path)
         except EvidenceError as error:
             if (path / "manifest.json").exists():
                 raise
             raise UsageError(f"there is no run to replay at {path}", hint="write --agent replay:RUN, the path of a run folder") from error
+        verify(folder)
         suite, there = folder.suite, set(folder.trials())
         tasks = {task.id: task for task in suite.tasks}
         if missing := [f"{task} {number}" for task, number in wanted if (task, number) not in there or task not in tasks]:

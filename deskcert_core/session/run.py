@@ -85,13 +85,14 @@ class Run:
         self.env = {name: os.environ[name] for name in self.agent.env if name in os.environ}
         self.isolation = sandbox.chosen(options.isolation, self.agent.isolation)
         self.ran = 0
+        self.ended: RunEnded | None = None
 
     async def open(self, stack: AsyncExitStack, started: datetime) -> None:
         approver, browser = self._drivers()
         values = await secrets.fetch(self.suite.secrets, self.root)
         self.folder = RunFolder.create(self.options.out / self.run_id, secrets={name: secret.value for name, secret in values.items()})
         self.journal = self.folder.run_journal()
-        stack.callback(self.journal.close)
+        stack.callback(self._close)
         stack.enter_context(sandbox.unreadable())
         self.traffic = SessionTraffic(self.journal)
         self.say("starting the browser")
@@ -99,7 +100,7 @@ class Run:
         info = await browser.start(self._browser_plan(), self.traffic)
         self._check_containment(info)
         self.folder.write_manifest(self._manifest(info, started), self.suite, self.policy)
-        self.journal.append(RunStarted(run_id=self.run_id, started_at=stamp(started), browser=info), sync=True)
+        self.journal.append(RunStarted(run_id=self.run_id, started_at=stamp(started), browser=info, manifest=self.folder.digest), sync=True)
         await canary(browser, self.traffic, self.journal, self)
         await self._application(stack)
         self.crew = self._crew(approver, browser, values, await self._cell(stack))
@@ -133,7 +134,15 @@ class Run:
         await self.crew.close()
         for problem in self.crew.desk.hooks.run_ended(RunSeen(run_id=self.run_id, reason=reason, trials=self.ran)):
             self.journal.append(Note(what="hook_problem", detail={"message": problem}))
-        self.journal.append(RunEnded(reason=reason, trials=self.ran), sync=True)
+        self.ended = RunEnded(reason=reason, trials=self.ran)
+
+    def _close(self) -> None:
+        """The last record, once browser and application are closed: they too leave records. A run that never came to its trials has none."""
+        try:
+            if self.ended:
+                self.journal.append(self.ended, sync=True)
+        finally:
+            self.journal.close()
 
     def say(self, text: str) -> None:
         self.watch(Progress(kind="run", text=text))

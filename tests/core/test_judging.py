@@ -12,7 +12,7 @@ from journals import COSTS, Journal, assertions, invoice, task
 
 from deskcert_core import judging
 from deskcert_core.errors import EvidenceError, PluginError
-from deskcert_core.evidence.record import Observed, RunEnded, RunStarted
+from deskcert_core.evidence.record import Note, Observed, RunEnded, RunStarted, TrialStarted
 from deskcert_core.evidence.store import RunFolder
 from deskcert_core.judging import judge_run
 from deskcert_core.plugins import drivers
@@ -40,14 +40,17 @@ def run_folder(
     }
     folder.write_manifest({**told, **(manifest or {})}, suite, POLICY)
     run = folder.run_journal()
-    run.append(RunStarted(run_id="run-1", started_at="2026-01-01T00:00:00Z"))
+    run.append(RunStarted(run_id="run-1", started_at="2026-01-01T00:00:00Z", manifest=folder.digest))
     picture = folder.blob(PICTURE)
     for number, journal in enumerate(trials, 1):
         writer = folder.journal("confirm-total", number)
+        run.append(Note(what="trial", detail={"task": "confirm-total", "trial": number}))
         for line in journal.lines:
             body = line.body
             if isinstance(body, Observed):
                 body = replace(body, text=folder.text_blob(journal.blobs[body.text]), screenshot=picture if body.screenshot else None)
+            if isinstance(body, TrialStarted):
+                body = replace(body, run_id="run-1", trial=number, manifest=folder.digest)
             writer.append(body)
         writer.close()
     if reason:
