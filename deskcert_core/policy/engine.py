@@ -137,8 +137,9 @@ def met_hits(policy: Policy, request: Request) -> Iterator[Hit]:
 
 
 def request_hits(policy: Policy, request: Request) -> Iterator[Hit]:
-    yield origin_hit(policy, request.address, ("request.origin",))
-    if request.address.origin.scheme == "file" and not in_roots(policy.file_roots, request.address):
+    origin = origin_hit(policy, request.address, ("request.origin",))
+    yield origin
+    if origin.status is not Status.BLOCKED and request.address.origin.scheme == "file" and not in_roots(policy.file_roots, request.address):
         yield Hit(status=Status.BLOCKED, rule="files.roots", says=f"{request.address.path} is outside files.roots", facts=("request.path",))
     if not request.writes:
         return

@@ -322,3 +322,31 @@ def test_selectors_of_the_policy_and_its_parents() -> None:
     policy = replace(OPEN, rules=(rule("#c"), rule("#b"), rule(None)), parents=(replace(OPEN, parents=(grandparent,)),))
     assert selectors(policy) == ("#a", "#b", "#c")
     assert selectors(OPEN) == ()
+
+
+FILES = replace(EXAMPLE, domains=Domains(allowed=(parse_pattern("file://"),)), effects=lists("external_navigation"), file_roots=("/srv/site", "/srv/two/"))
+
+
+@pytest.mark.parametrize(
+    ("url", "status"),
+    [
+        ("file:///srv/site/index.html", "allowed"), ("file:///srv/site", "allowed"), ("file:///srv/two/a%20b", "allowed"), ("file:///srv/site/a/../b", "allowed"),
+        ("file:///etc/shadow", "blocked"), ("file:///srv/site-evil/x", "blocked"), ("file:///srv/site/../x", "blocked"), ("file:///srv/site/..%2fx", "blocked"),
+        ("file:///srv/site/%2e%2e/x", "blocked"), ("file://elsewhere/srv/site/x", "blocked"), ("file:///srv", "blocked"),
+    ],
+)
+def test_a_file_outside_the_roots_is_blocked(url: str, status: str) -> None:
+    proposal, address = Proposal(action_type=ActionType.GOTO, url=url), parse(url)
+    effect = classify(proposal, Grounding(page=None, destination=address), (address.origin,))
+    decision = decide_act(FILES, Act(action_type="goto", effect=effect, origin=address.origin))
+    assert decision.status == status
+    if status == "blocked" and not address.origin.host:
+        assert decision.matched_rule == "files.roots"
+
+
+def test_a_link_to_a_file_outside_the_roots_is_blocked_too() -> None:
+    page = parse("file:///srv/site/index.html")
+    for href, status in (("file:///etc/shadow", "blocked"), ("file:///srv/site/two.html", "allowed")):
+        link = Element(tag="a", role="link", name="Next", href=parse(href), origin=page.origin)
+        effect = classify(Proposal(action_type=ActionType.CLICK), Grounding(page=page, element=link), (page.origin,))
+        assert decide_act(FILES, Act(action_type="click", effect=effect, element=link, origin=page.origin)).status == status
