@@ -40,8 +40,14 @@ class Schema:
         return self._fast.is_valid(data)
 
     def first_error(self, data: Any) -> str:
-        """What the fast validator says, for a fault on which the two do not agree."""
-        return next((error.message for error in self._fast.iter_errors(data)), "does not fit its schema")
+        """The first fault as the fast validator says it. What is too long is named by its place and the limit, never by its content."""
+        error = next(iter(self._fast.iter_errors(data)), None)
+        if error is None:
+            return "does not fit its schema"
+        if error.schema_path[-1] not in ("maxLength", "maxItems"):
+            return error.message
+        what = "characters" if error.schema_path[-1] == "maxLength" else "entries"
+        return f"{_dotted(tuple(error.instance_path))} is longer than {getattr(error.kind, 'limit', '?')} {what}"
 
 
 @cache
