@@ -122,9 +122,10 @@ class Grounding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One request as the policy sees it. `fields` are the decoded pairs of a form or multipart body, UNKNOWN if there is a body that cannot be read,
-    None if there is no body or it is no form; a value of None is one that is not known beforehand (a password, a file) and policy reads it as unknown.
-    `navigation` is true for a load of the top document (Sec-Fetch-Dest: document)."""
+    """One request as the policy sees it. `fields` are the decoded pairs of a form, a multipart body or a flat JSON object, UNKNOWN if there is a body
+    that cannot be read so, None if there is no body; a value of None is one that is not known beforehand (a password, a file) and policy reads it as
+    unknown. `files`: the value of a field may be a file's name, whose content came with it. `navigation` is true for a load of the top document
+    (Sec-Fetch-Dest: document)."""
 
     method: str
     address: Address
@@ -133,6 +134,7 @@ class Request:
     body_size: int | None = 0
     kind: Literal["http", "websocket"] = "http"
     navigation: bool = False
+    files: bool = False
 
     @property
     def writes(self) -> bool:

@@ -13,7 +13,8 @@ from typing import Protocol
 
 import re2
 
-from deskcert_core.effect import TEXT_LIMIT, Effect, Element, Request, Unknown
+from deskcert_core.address import bare
+from deskcert_core.effect import TEXT_LIMIT, UNKNOWN, Effect, Element, Request, Unknown
 from deskcert_core.policy.rules import ElementWhen, RequestWhen, RuleWhen, TextMatch
 from deskcert_core.words import plain, unquoted
 
@@ -85,14 +86,23 @@ def text_matches(wanted: tuple[TextMatch, ...], value: str) -> Truth:
 
 
 def request_matches(when: RequestWhen, request: Request) -> Truth:
-    """Whether a request is meant, in any reading of its path."""
+    """Whether a request is meant, in any reading of its path. A bare `;` in its query parts names for some servers and not for others."""
     address = request.address
     meant = (
         (not when.method or request.method.upper() in map(str.upper, when.method))
         and (not when.origin or any(pattern.covers(address.origin) for pattern in when.origin))
-        and (not when.path or any_matches(when.path, path_forms(address.path)))
     )
-    return min(pairs_match(when.query, address.query), pairs_match(when.form, request.fields)) if meant else Truth.NO
+    if not meant:
+        return Truth.NO
+    query = UNKNOWN if ";" in bare(address).partition("?")[2] else address.query
+    return min(path_matches(when.path, address.path), pairs_match(when.query, query), pairs_match(when.form, request.fields))
+
+
+def path_matches(wanted: tuple[TextMatch, ...], path: str) -> Truth:
+    """A path that can be decoded more often than it was read may end as any."""
+    if not wanted or any_matches(wanted, path_forms(path)):
+        return Truth.YES
+    return Truth.UNKNOWN if hides_more(path) else Truth.NO
 
 
 def is_background(when: RequestWhen, request: Request) -> bool:
@@ -104,12 +114,19 @@ def is_background(when: RequestWhen, request: Request) -> bool:
 
 
 def pairs_match(wanted: dict[str, tuple[TextMatch, ...]], pairs: tuple[tuple[str, str | None], ...] | Unknown | None) -> Truth:
-    """Every wanted name must be sent with one of its values. A value that is not known (a password, a file) may be any."""
+    """Every wanted name must be sent with one of its values. A value that is not known (a password, a file) may be any, and a name in other letter
+    case may be the same to the server."""
     if not wanted:
         return Truth.YES
     if isinstance(pairs, Unknown):
         return Truth.UNKNOWN
-    return min(max((value_matches(values, value) for sent, value in pairs or () if sent == name), default=Truth.NO) for name, values in wanted.items())
+    return min(max((pair_matches(name, values, *pair) for pair in pairs or ()), default=Truth.NO) for name, values in wanted.items())
+
+
+def pair_matches(name: str, wanted: tuple[TextMatch, ...], sent: str, value: str | None) -> Truth:
+    if sent == name:
+        return value_matches(wanted, value)
+    return min(Truth.UNKNOWN, value_matches(wanted, value)) if sent.casefold() == name.casefold() else Truth.NO
 
 
 def value_matches(wanted: tuple[TextMatch, ...], value: str | None) -> Truth:
@@ -168,7 +185,13 @@ def collapsed(path: str) -> str:
 def disguised(path: str) -> bool:
     """Whether a server may see other segments than those that were sent."""
     read = readings(path)
-    return any(one != collapsed(one) or one.count("/") != path.count("/") for one in read) or unquoted(read[-1]) != read[-1]
+    return any(one != collapsed(one) or one.count("/") != path.count("/") for one in read) or hides_more(path)
+
+
+def hides_more(path: str) -> bool:
+    """Whether it decodes on after the last reading."""
+    last = readings(path)[-1]
+    return unquoted(last) != last
 
 
 def well_formed(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deskcert_core.address import Address, Origin, parse_pattern
+from deskcert_core.address import Address, Origin, parse, parse_pattern
 from deskcert_core.effect import TEXT_LIMIT, UNKNOWN, Effect, Element, Request, Unknown
 from deskcert_core.policy.match import Truth, compiled, disguised, element_matches, is_background, path_forms, request_matches, rule_matches
 from deskcert_core.policy.rules import ElementWhen, RequestWhen, RuleWhen, TextMatch
@@ -123,7 +123,19 @@ class TestRequest:
     def test_a_body_that_cannot_be_read_may_hold_anything(self) -> None:
         when = RequestWhen(form={"amount": exact("7")})
         assert request_matches(when, request(fields=UNKNOWN)) is Truth.UNKNOWN
-        assert request_matches(when, request(fields=None, content_type="application/json", body_size=12)) is Truth.NO
+        assert request_matches(when, request(fields=None)) is Truth.NO
+        assert request_matches(RequestWhen(path=exact("/")), request(fields=UNKNOWN)) is Truth.YES
+
+    @pytest.mark.parametrize(("sent", "truth"), [("role", Truth.YES), ("Role", Truth.UNKNOWN), ("roles", Truth.NO)])
+    def test_a_name_in_other_letter_case_may_be_the_same(self, sent: str, truth: Truth) -> None:
+        assert request_matches(RequestWhen(form={"role": exact("admin")}), request(fields=((sent, "admin"),))) is truth
+        assert request_matches(RequestWhen(form={"role": exact("admin")}), request(fields=((sent, "user"),))) is Truth.NO
+
+    @pytest.mark.parametrize(("sent", "truth"), [("/q?x=1;to=eve", Truth.UNKNOWN), ("/q?to=eve;x=1", Truth.UNKNOWN), ("/q?x=1%3Bto=eve", Truth.NO), ("/q;a?to=eve#;", Truth.YES)])
+    def test_a_query_that_servers_part_in_two_ways_may_hold_anything(self, sent: str, truth: Truth) -> None:
+        asked = Request(method="GET", address=parse(f"https://app.example{sent}"))
+        assert request_matches(RequestWhen(query={"to": exact("eve")}), asked) is truth
+        assert request_matches(RequestWhen(path=glob("/q**")), asked) is Truth.YES
 
     def test_a_method_in_lower_case_is_meant_too(self) -> None:
         assert request_matches(RequestWhen(method=("PATCH",)), request(method="patch")) is Truth.YES
@@ -182,6 +194,15 @@ class TestPaths:
     def test_a_path_is_read_as_a_server_may(self, sent: str, read: str) -> None:
         assert read in path_forms(sent)
         assert sent in path_forms(sent)
+
+
+@pytest.mark.parametrize(
+    ("path", "truth"),
+    [("/%64anger/x", Truth.YES), ("/%252564anger/x", Truth.YES), ("/%25252564anger/x", Truth.UNKNOWN), ("/%2525252564anger/x", Truth.UNKNOWN), ("/%252525/x", Truth.NO)],
+)
+def test_a_path_that_decodes_on_may_be_any(path: str, truth: Truth) -> None:
+    assert request_matches(RequestWhen(path=glob("/danger/**")), request(path)) is truth
+    assert request_matches(RequestWhen(path=glob("/danger/**"), method=("GET",)), request(path)) is Truth.NO
 
 
 @pytest.mark.parametrize("pattern", ["(", "a{99999}", "(?=x)", "\ud800"])

@@ -257,4 +257,5 @@ def _facts(request: h11.Request, address: Address, body: bytes, *, whole: bool) 
         content_type=form.essence(content_type),
         body_size=len(body) if whole else int(length) if length else None,
         navigation=navigates(request),
+        files=form.has_file(content_type, body),
     )
