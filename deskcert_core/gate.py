@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 from deskcert_core.address import Origin, bare
 from deskcert_core.approval import Approval, ApprovalOutcome
-from deskcert_core.effect import UNKNOWN, Effect, Element, Form, Grounding, Request, claim_mismatch, classify, crlf
+from deskcert_core.effect import UNKNOWN, Effect, Element, Form, Grounding, Request, Unknown, claim_mismatch, classify, crlf
 from deskcert_core.policy.engine import Act, decide_act, decide_request, only_origin_asks, raise_to
 from deskcert_core.policy.rules import Decision, Policy, Status
 from deskcert_core.proposal import ActionType, Proposal
@@ -22,8 +22,8 @@ __all__ = [
     "act_gate", "changed", "request_gate",
 ]
 
-
 T = TypeVar("T")
+OF_FORMS = frozenset({"", "application/x-www-form-urlencoded", "multipart/form-data"})
 
 
 class Tightening(Protocol):
@@ -209,14 +209,15 @@ def form_identity(form: Form) -> tuple[object, ...]:
 
 
 def same_request(granted: Request, seen: Request) -> bool:
-    """The same method, the same address without its fragment, and the same fields; a field predicted without a value (password, file) may hold any."""
+    """The same method, the same address without its fragment, and the same fields of a form, be they none; a password, predicted without a value,
+    may hold any. A file's content is in no prediction."""
     if granted.method != seen.method or bare(granted.address) != bare(seen.address):
         return False
     if not granted.writes:
         return True
-    mine, theirs = granted.fields, seen.fields
-    if not isinstance(mine, tuple) or not isinstance(theirs, tuple) or len(mine) != len(theirs):
-        return mine is None and theirs is None
+    mine, theirs = granted.fields or (), seen.fields or ()
+    if isinstance(mine, Unknown) or isinstance(theirs, Unknown) or len(mine) != len(theirs) or seen.files or seen.content_type not in OF_FORMS:
+        return False
     return all(a == b and (said is None or (sent is not None and crlf(said) == crlf(sent))) for (a, said), (b, sent) in zip(mine, theirs, strict=True))
 
 

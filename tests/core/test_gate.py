@@ -144,6 +144,8 @@ def test_a_grant_stands_for_an_approval_once_and_never_against_a_block():
         replace(POST, fields=()),
         replace(POST, fields=UNKNOWN),
         replace(POST, fields=None),
+        replace(POST, files=True),
+        replace(POST, content_type="application/json"),
         replace(POST, method="PUT"),
         replace(POST, address=parse("http://app.test/save?x=1")),
         replace(POST, address=parse("http://app.test:81/save")),
@@ -151,6 +153,14 @@ def test_a_grant_stands_for_an_approval_once_and_never_against_a_block():
 )
 def test_what_was_not_predicted_is_not_covered(seen):
     assert not same_request(POST, seen)
+    assert same_request(POST, replace(POST, body_size=9, navigation=True))
+
+
+def test_a_form_without_fields_is_the_one_without_a_body():
+    granted = replace(POST, fields=())
+    assert same_request(granted, replace(POST, fields=None))
+    assert not same_request(granted, replace(POST, fields=UNKNOWN))
+    assert not same_request(granted, POST)
 
 
 def test_a_value_that_was_hidden_may_be_any_and_a_fragment_is_not_sent():

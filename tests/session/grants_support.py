@@ -49,7 +49,7 @@ class Counting(ThreadingHTTPServer):
         for name, what in files(f"http://127.0.0.1:{self.server_port}", script, policy, approver, start).items():
             (suite / name).write_text(yaml.safe_dump(what))
         done = deskcert("run", suite, "--out", folder / "runs", cwd=folder, env={"PYTHONPATH": str(folder)})
-        assert "error:" not in done.stderr and done.returncode in (0, 1, 2), done.stdout + done.stderr
+        assert done.returncode in (0, 1, 2), done.stdout + done.stderr
 
 
 class Answering(BaseHTTPRequestHandler):
