@@ -7,6 +7,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Protocol
 
+from deskcert_core.address import Address, Origin
 from deskcert_core.approval import Approval
 from deskcert_core.effect import Request
 from deskcert_core.evidence.record import Answered, Note, Requested
@@ -46,6 +47,7 @@ class PageTraffic:
         self._number = self._held = 0
         self._free = asyncio.Event()
         self._free.set()
+        self._let_in, self._kept_out = set[Origin](), set[Origin]()
         self.refused: list[RequestOutcome] = []
 
     def open(self, *, agent: bool, causes: bool, grant: Grant) -> None:
@@ -55,6 +57,12 @@ class PageTraffic:
 
     def close(self) -> None:
         self._window = None
+
+    def nobodys(self, page: Address | None) -> bool:
+        """Whether what stands at this address came from no server: the gate's own refusal, as nothing of this origin was ever let in, or the browser's error page."""
+        if page is None:
+            return False
+        return page.origin.scheme == "chrome-error" or (page.origin in self._kept_out and page.origin not in self._let_in)
 
     @property
     def holding(self) -> bool:
@@ -77,6 +85,7 @@ class PageTraffic:
             cut = RequestOutcome(go=False, decision=decide_request(self._desk.policy, request), approval="unavailable")
             self._record(request, number, cut, False, body)
             raise
+        (self._let_in if outcome.go else self._kept_out).add(request.address.origin)
         own = window is not None and window.causes and (request.navigation or request.writes)
         if own and not outcome.go:
             self.refused.append(outcome)

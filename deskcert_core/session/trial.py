@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Literal
 
+from deskcert_core.address import Address, parse
 from deskcert_core.agent import Brief, LastResult, Observation
 from deskcert_core.budget import Limits, Spent
-from deskcert_core.effect import Request
+from deskcert_core.effect import Grounding, Request
 from deskcert_core.errors import AgentFault, HarnessFault
 from deskcert_core.evidence.record import Intended, Observed, Proposed, Resulted, TrialEnded
 from deskcert_core.evidence.store import JournalWriter, RunFolder
@@ -30,6 +31,8 @@ __all__ = ["Trial"]
 PROPOSAL_SECONDS = 300.0
 UNCHANGING = frozenset({ActionType.READ, ActionType.SCREENSHOT})
 WAITING = UNCHANGING | {ActionType.WAIT_FOR}
+AWAY = WAITING | {ActionType.GOTO, ActionType.GO_BACK, ActionType.GO_FORWARD}
+BLANK = parse("about:blank")
 MOVING = frozenset({ActionType.SCROLL, ActionType.WAIT_FOR})
 
 
@@ -61,6 +64,7 @@ class Trial:
     started: float = 0.0
     dialogs: int = 0
     look: Look | None = None
+    stood: Address | None = None
     fresh: bool = True
 
     async def run(self) -> TrialEnded:
@@ -196,8 +200,7 @@ class Trial:
     # -- acting
     async def act(self, number: int, proposal: Proposal) -> LastResult | TrialEnded:
         """One proposal through the gate and, if it may, into the page."""
-        grounding = await self.page.ground(proposal)
-        outcome = await self.desk.decide(proposal, grounding, lambda: self.page.ground(proposal))
+        outcome = await self.desk.decide(proposal, await self.ground(proposal), lambda: self.ground(proposal))
         if not outcome.go:
             return self.not_done(number, outcome)
         if proposal.action_type is ActionType.FINISH:
@@ -210,11 +213,19 @@ class Trial:
         self.journal.append(Resulted(step=number, result=result), sync=True)
         return self.after(outcome, result)
 
+    async def ground(self, proposal: Proposal) -> Grounding:
+        """As the page says; but what only looks at, or leaves, a page that never came touches no origin: the agent may not have gone there itself."""
+        grounding = await self.page.ground(proposal)
+        self.stood = grounding.page
+        if proposal.action_type in AWAY and grounding.element is None and self.traffic.nobodys(grounding.page):
+            return replace(grounding, page=BLANK)
+        return grounding
+
     async def execute(self, number: int, proposal: Proposal, outcome: Outcome) -> ExecutionResult:
         """The one place where the executor is called for an agent. The intent is on the disk before it."""
         self.journal.append(Intended(step=number), sync=True)
         self.traffic.open(agent=True, causes=proposal.action_type not in WAITING, grant=outcome.grant)
-        result = await self.page.act(proposal, outcome.grounding, self.secrets)
+        result = await self.page.act(proposal, replace(outcome.grounding, page=self.stood), self.secrets)
         if proposal.action_type not in UNCHANGING:
             self.fresh = True
             await self.page.settle()
