@@ -56,7 +56,8 @@ class Box:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One control of a form; `value` is what would be sent, None for a file or a password (never recorded)."""
+    """One control of a form; `value` is what would be sent. None: of the kind `password` never recorded, be it a password field or one that a secret was
+    typed into; of any other kind it could not be read (a chosen file, a custom element, an image button), so that no grant covers what is sent."""
 
     name: str
     kind: str

@@ -140,14 +140,14 @@ def act_gate(policy: Policy, proposal: Proposal, grounding: Grounding, home: tup
     if decision.status is Status.BLOCKED or grounding.problem:
         return Outcome(go=False, decision=decision, approval="not_required", grounding=grounding)
     if decision.status is Status.ALLOWED:
-        return Outcome(go=True, decision=decision, approval="not_required", grounding=grounding, grant=grant_of(effect))
+        return Outcome(go=True, decision=decision, approval="not_required", grounding=grounding, grant=grant_of(effect, grounding.form))
     approval = expect((yield NeedApproval(decision=decision, effect=effect)), Approval)
     if approval.outcome != "approved":
         return Outcome(go=False, decision=decision, approval=approval.outcome, grounding=grounding)
     again = expect((yield NeedGrounding()), Grounding)
     if changed(grounding, again):
         return Outcome(go=False, decision=decision, approval="stale", grounding=again)
-    return Outcome(go=True, decision=decision, approval="approved", grounding=again, grant=grant_of(effect))
+    return Outcome(go=True, decision=decision, approval="approved", grounding=again, grant=grant_of(effect, grounding.form))
 
 
 def request_gate(policy: Policy, request: Request, grant: Grant, *, may_ask: bool) -> Generator[Question, Answer, RequestOutcome]:
@@ -183,8 +183,11 @@ def act_of(proposal: Proposal, grounding: Grounding, effect: Effect) -> Act:
     return Act(action_type=proposal.action_type, effect=effect, element=element, origin=own or page)
 
 
-def grant_of(effect: Effect) -> Grant:
-    return Grant(requests=effect.requests, origins=frozenset(r.address.origin for r in effect.requests))
+def grant_of(effect: Effect, form: Form | Unknown | None) -> Grant:
+    """What is sent of a form with a value that nobody saw is no part of it, passwords apart: the real request is judged by itself."""
+    unseen = isinstance(form, Form) and any(one.value is None and one.kind != "password" for one in form.fields)
+    requests = tuple(one for one in effect.requests if not (unseen and one.writes))
+    return Grant(requests=requests, origins=frozenset(one.address.origin for one in effect.requests))
 
 
 def tighten(decision: Decision, answers: Answer) -> Decision:

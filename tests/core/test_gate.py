@@ -189,3 +189,19 @@ def test_an_origin_that_was_let_go_stands_for_the_approval_of_the_origin_alone(p
     reading = Grant(origins=frozenset({HOME}))
     assert play(request_gate(policy, GET, reading, may_ask=False), verdicts=said)[0].go is go
     assert play(request_gate(policy, GET, Grant(requests=(GET,)), may_ask=False), verdicts=said)[0].go
+
+
+@pytest.mark.parametrize(
+    ("extra", "covered"),
+    [
+        (Field(name="extra", kind="password"), True), (Field(name="extra", kind="file", value=""), True), (Field(name="extra", kind="text", value=""), True),
+        (Field(name="extra", kind="file"), False), (Field(name="extra", kind="x-amount"), False), (Field(name="extra", kind="image"), False),
+    ],
+)
+def test_a_value_that_nobody_saw_is_granted_of_passwords_alone(extra, covered):
+    seen_form = replace(SAFE, form=replace(SAFE_FORM, fields=(*SAFE_FORM.fields, extra)))
+    outcome, _ = play(act_gate(POLICY, CLICK, seen_form, (HOME,)), again=seen_form)
+    sent = Request(method="POST", address=parse("http://app.test/save"), fields=(("note", "a\r\nb"), ("extra", "")))
+    assert outcome.go
+    assert outcome.grant.covers(sent) is covered
+    assert outcome.grant.origins == {HOME}

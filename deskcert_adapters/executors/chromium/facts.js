@@ -18,11 +18,13 @@ function field(c, submitter) {
   const kind = kindOf(c), name = attr(c, 'name') ?? '', autocomplete = attr(c, 'autocomplete') ?? '';
   const one = (value, of = name) => ({name: of, kind, autocomplete, value});
   if (matches(c, ':disabled') || (isSubmit(c) || BUTTONS.has(kind)) && c !== submitter) return [];
+  if (tagOf(c).includes('-')) return [one(null)];                 // it sends what its script sets, under any name
   if (kind === 'image') return ['x', 'y'].map(axis => one(null, name ? `${name}.${axis}` : axis));
   if (!name || ['object', 'output', 'fieldset'].includes(kind) || ['checkbox', 'radio'].includes(kind) && !c.checked) return [];
   if (kind === 'select') return [...c.options].filter(o => o.selected && !matches(o, ':disabled')).map(o => one(o.value));
-  const hidden = kind === 'password' || kind === 'file' || secretFields.has(c) || !html(c) || !('value' in c) || tagOf(c).includes('-');
-  return [one(hidden ? null : c.value)];
+  if (kind === 'password' || secretFields.has(c)) return [{...one(null), kind: 'password'}];
+  if (kind === 'file') return [one(c.files.length ? null : '')];
+  return [one(html(c) && 'value' in c ? c.value : null)];
 }
 function formFacts(form, submitter) {
   const of = (theirs, mine) => (submitter && attr(submitter, theirs)) ?? attr(form, mine);

@@ -101,7 +101,9 @@ def test_a_secret_is_typed_into_its_field(lab: Lab, show: Shower, action: Action
     form = page.form(A.SUBMIT_FORM, Target(selector="#f"))
     assert [f.value for f in form.fields] == ["", None]
     page.js("p.type = 'text'")
-    assert VALUE not in repr(page.form(A.SUBMIT_FORM, Target(selector="#f")))
+    form = page.form(A.SUBMIT_FORM, Target(selector="#f"))
+    assert VALUE not in repr(form)
+    assert [(f.kind, f.value) for f in form.fields] == [("text", ""), ("password", None)]
     page.do(A.SUBMIT_FORM, Target(selector="#f"))
     assert lab.site.got("POST", "/login") == ["user=&p=" + VALUE.replace(" ", "+")]
 

@@ -29,8 +29,15 @@ def test_fields_are_those_that_the_browser_sends(lab: Lab, show: Shower) -> None
 def test_passwords_and_files_are_named_without_their_value(show: Shower) -> None:
     page = show("<form method=post enctype=multipart/form-data><input type=password name=p value=hush autocomplete=current-password><input type=file name=f><button>Go</button></form>")
     form = page.form(A.CLICK, Target(text="Go"))
-    assert [(f.name, f.kind, f.autocomplete, f.value) for f in form.fields] == [("p", "password", "current-password", None), ("f", "file", "", None)]
+    assert [(f.name, f.kind, f.autocomplete, f.value) for f in form.fields] == [("p", "password", "current-password", None), ("f", "file", "", "")]
     assert form.enctype == "multipart/form-data"
+
+
+def test_what_cannot_be_read_is_told_from_a_password(show: Shower) -> None:
+    page = show("<form id=f method=post><x-a name=a></x-a><x-a></x-a><input type=image name=i alt=go width=9 height=9 id=b></form>")
+    page.js("customElements.define('x-a', class extends HTMLElement { static formAssociated = true })")
+    form = page.form(A.CLICK, Target(selector="#b"))
+    assert [(f.name, f.kind, f.value) for f in form.fields] == [("a", "x-a", None), ("", "x-a", None), ("i.x", "image", None), ("i.y", "image", None)]
 
 
 def test_the_submitter_overrides(lab: Lab, show: Shower) -> None:
