@@ -5,6 +5,7 @@ Two rules: a record says what was seen or decided, never what it means; and noth
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -239,10 +240,10 @@ class Line:
     body: Body
 
 
-def encode(line: Line) -> bytes:
-    """The bytes of a line, without line end: keys sorted, UTF-8, lone surrogates replaced."""
+def encode(line: Line, clean: Callable[[Any], Any] = lambda body: body) -> bytes:
+    """The bytes of a line, without line end: keys sorted, UTF-8, lone surrogates replaced. `clean` takes secrets out of the body, as JSON values."""
     kind = KIND_OF[type(line.body)]
-    whole = {"seq": line.seq, "prev": line.prev, "t_ns": line.t_ns, "kind": kind, "body": line.body}
+    whole = {"seq": line.seq, "prev": line.prev, "t_ns": line.t_ns, "kind": kind, "body": clean(msgspec.to_builtins(line.body, order="deterministic"))}
     try:
         return msgspec.json.encode(whole, order="deterministic")
     except UnicodeEncodeError:

@@ -75,7 +75,7 @@ class JournalWriter:
         if self.broken:
             raise StoreError("the journal is broken: an earlier write failed")
         line = Line(seq=self._seq, prev=self._prev, t_ns=self._clock() - self._start, body=body)
-        raw = self._scrubber.scrub(encode(line))
+        raw = encode(line, self._scrubber.value)
         try:
             write_all(self._fd, raw + b"\n")
             if sync:
@@ -155,8 +155,8 @@ class RunFolder:
         """The manifest and what was resolved, as blobs. Written before the first trial."""
         inputs = {"suite": self._data_blob(suite), "policy": self._data_blob(policy)}
         self.manifest = {"layout": LAYOUT, "run_id": self.run_id, **manifest, "inputs": inputs}
-        raw = msgspec.json.format(msgspec.json.encode(well_formed(self.manifest), order="deterministic"), indent=2)
-        raw = self._scrubber.scrub(raw) + b"\n"
+        clean = self._scrubber.value(well_formed(msgspec.to_builtins(self.manifest)))
+        raw = msgspec.json.format(msgspec.json.encode(clean, order="deterministic"), indent=2) + b"\n"
         write_file(self.path / "manifest.json", raw)
         self.digest = hashlib.sha256(raw).hexdigest()
 
@@ -218,7 +218,7 @@ class RunFolder:
         return self.path / "blobs" / "sha256" / digest
 
     def _data_blob(self, value: Suite | Policy) -> str:
-        return self.blob(self._scrubber.scrub(msgspec.json.encode(value, order="deterministic")))
+        return self.blob(msgspec.json.encode(self._scrubber.value(msgspec.to_builtins(value, order="deterministic")), order="deterministic"))
 
     def _input(self, name: str, kind: type[Resolved]) -> Resolved:
         try:

@@ -29,7 +29,11 @@ def everything(path) -> bytes:
 
 def forms(value: str) -> list[str]:
     raw = value.encode()
+    mixed = urllib.parse.quote(value, safe="/&+")
     return [
+        urllib.parse.quote(value, safe="/<>&+"), mixed.lower(), mixed.replace("%20", "+"), urllib.parse.quote(urllib.parse.quote(value)).lower(),
+        raw.hex().upper(), html.escape(json.dumps(value)[1:-1]), json.dumps(value).encode("unicode_escape").decode()[1:-1],
+        json.dumps(json.dumps(value))[3:-3], urllib.parse.quote(base64.b64encode(raw).decode(), safe=""), urllib.parse.quote(value, encoding="cp1252"),
         value, urllib.parse.quote(value), urllib.parse.quote_plus(value), json.dumps(value)[1:-1], html.escape(value), raw.hex(),
         base64.b64encode(b"user:" + raw).decode(), base64.b64encode(b"user1:" + raw + b"!!").decode(), base64.b64encode(raw).decode(),
     ]
@@ -56,6 +60,37 @@ def test_without_the_secret_named_it_would_be_there(tmp_path):
 def test_a_secret_too_short_to_be_found_again_is_refused():
     with pytest.raises(ValueError, match="shorter"):
         Scrubber({"pin": "123"})
+
+
+@pytest.mark.parametrize("other", ["p4ss wörd", 'P4SS "WÖRD" & <MORE>/+1', "p4ss%20%22w", "%2522%2526"])
+def test_what_is_no_secret_is_kept(folder, other):
+    assert folder.scrub_text(other) == other
+    assert other.encode() in folder.data(folder.text_blob(other))
+
+
+@pytest.mark.parametrize("secret", ["1234", "cafe", "true", "null", '","x', "body", "{}{}"])
+def test_a_secret_that_looks_like_json_breaks_no_journal_and_no_digest(tmp_path, secret):
+    folder = RunFolder.create(tmp_path / "run-3", secrets={"pin": secret})
+    digest = "cafe1234" * 8
+    journal = folder.journal("task", 1)
+    journal.append(Note(what="said", detail={"text": f"a {secret} b", "blob": digest, "number": 1234, "none": None, "yes": True}))
+    journal.close()
+    ((line),) = folder.lines("task", 1)
+    assert line.body == Note(what="said", detail={"text": "a {{secret:pin}} b", "blob": digest, "number": 1234, "none": None, "yes": True})
+
+
+def test_a_secret_as_long_as_a_digest_is_a_secret(tmp_path):
+    folder = RunFolder.create(tmp_path / "run-4", secrets={"key": "ab" * 32})
+    assert Scrubber({"key": "ab" * 32}).value(["ab" * 32, "cd" * 32]) == ["{{secret:key}}", "cd" * 32]
+    assert folder.scrub_text("ab" * 32) == "{{secret:key}}"
+
+
+@pytest.mark.parametrize("secret", ['"/"/"/"/xyz', "\\\\xyz", "\n\n\n\nxyz", "    xyz", "%%%%xyz"])
+@pytest.mark.parametrize("page", ["\\", '"', "\n", " ", "%", "%25", "&#0", '\\"'])
+def test_a_page_cannot_hold_up_the_scrubber(secret, page):
+    """Half a megabyte that almost fits, over and over: were a search not bounded, this would never end."""
+    text = page * (500_000 // len(page))
+    assert Scrubber({"door": secret}).text(text) == text
 
 
 def test_short_writes_are_finished(folder, monkeypatch):
