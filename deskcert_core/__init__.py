@@ -20,6 +20,7 @@ trial          a journal read back as evidence
 evaluation     assertions judged from evidence alone
 drift          where a replay went another way than the run it replays
 perception     what an agent saw wrong, where the recorded page proves it
+outage         where the application itself let a trial down
 failure        one category for each failed trial, by precedence
 score          one card for each trial, one for the suite
 gate           one act or one request, from proposal to verdict, without I/O

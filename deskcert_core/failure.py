@@ -9,11 +9,12 @@ from enum import StrEnum
 
 from deskcert_core.drift import drift
 from deskcert_core.evaluation import AssertionCard, Evidence, Outcome, RequestSeen, Step
+from deskcert_core.outage import lasting, outages, say_outage, stuck
 from deskcert_core.perception import slips
 from deskcert_core.policy.rules import Status
 from deskcert_core.proposal import ActionType
 
-__all__ = ["Category", "Failure", "Finding", "broken", "classify", "completed", "find", "violations"]
+__all__ = ["Category", "Failure", "Finding", "broken", "classify", "completed", "find", "let_down", "violations"]
 
 
 class Category(StrEnum):
@@ -44,7 +45,7 @@ class Failure:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """Something said beside the category: `claim_mismatch`, `false_success_claim`, `blocked_background`, `unpriced_model`, `drift`,
-    `hallucinated_ui_element`, `bad_click_target`, `visual_misread`, `tool_error`, `approval_not_granted`."""
+    `hallucinated_ui_element`, `bad_click_target`, `visual_misread`, `tool_error`, `application_error`, `approval_not_granted`."""
 
     kind: str
     message: str
@@ -73,7 +74,16 @@ def broken(evidence: Evidence) -> tuple[str, tuple[int, ...]] | None:
         return "the journal has no end: the run was cut off", lost[-1].seqs if lost else ()
     if evidence.end_reason in ("interrupted", "fault"):
         return evidence.end_message or f"the trial ended by {evidence.end_reason}", (evidence.end_seq,)
-    return None
+    return cause_of(stuck(evidence))
+
+
+def let_down(evidence: Evidence, cards: Sequence[AssertionCard]) -> tuple[str, tuple[int, ...]] | None:
+    """Why a trial that was not completed says nothing about the agent, with its records: it is broken, or the application was."""
+    return broken(evidence) or (None if completed(evidence, cards) else cause_of(lasting(evidence)))
+
+
+def cause_of(outage: RequestSeen | None) -> tuple[str, tuple[int, ...]] | None:
+    return (say_outage(outage), (outage.seq,)) if outage else None
 
 
 def completed(evidence: Evidence, cards: Sequence[AssertionCard]) -> bool:
@@ -95,6 +105,8 @@ def classify(evidence: Evidence, cards: Sequence[AssertionCard]) -> Failure:
         return failure
     if completed(evidence, cards):
         return Failure(category=Category.NONE, reason="")
+    if not broken(evidence) and (cause := let_down(evidence, cards)):
+        return Failure(category=Category.TOOL_EXECUTION_ERROR, reason=cause[0], records=cause[1])
     for proof in (not_granted, over_budget, looping, tool_error, misperceived, assertion_failed, ambiguous):
         if failure := proof(evidence, cards):
             return failure
@@ -185,6 +197,7 @@ def find(evidence: Evidence, cards: Sequence[AssertionCard], category: Category)
     found += [Finding(kind=slip.kind.lower(), message=slip.message, records=slip.records) for slip in slips(evidence, cards) if slip.kind != category]
     if category is not Category.TOOL_EXECUTION_ERROR:
         found += [Finding(kind="tool_error", message=say_error(step), records=step.seqs) for step in evidence.steps if went_wrong(step)]
+        found += [Finding(kind="application_error", message=say_outage(seen), records=(seen.seq,)) for seen in outages(evidence)]
     if category is not Category.POLICY_BLOCKED:
         found += [Finding(kind="approval_not_granted", message=message, records=(seq,)) for message, seq in refusals(evidence)]
     return tuple(found)

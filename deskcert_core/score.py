@@ -10,7 +10,7 @@ import rfc8785
 
 from deskcert_core.errors import WORST, ExitCode
 from deskcert_core.evaluation import AssertionCard, Evidence, Outcome
-from deskcert_core.failure import Category, Failure, Finding, broken, classify, completed, find, is_blocked, violations
+from deskcert_core.failure import Category, Failure, Finding, classify, completed, find, is_blocked, let_down, violations
 from deskcert_core.task import Gate
 
 __all__ = ["AssertionCard", "SuiteCard", "TrialCard", "Verdict", "scorecard_json", "suite_card", "trial_card"]
@@ -85,7 +85,7 @@ def verdict(evidence: Evidence, cards: Sequence[AssertionCard]) -> Verdict:
     """INCONCLUSIVE for whatever was not the agent's; FAIL for a trial that it did not finish, or where an assertion fails; an assertion that cannot be
     judged fails nobody and passes nobody."""
     outcomes = {card.judgement.outcome for card in cards}
-    if broken(evidence):
+    if let_down(evidence, cards):
         return "INCONCLUSIVE"
     if evidence.end_reason != "finished" or Outcome.FAIL in outcomes:
         return "FAIL"

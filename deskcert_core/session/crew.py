@@ -101,7 +101,11 @@ class Crew:
         """The trial, with whatever breaks in it turned into records."""
         try:
             await self.application.reset()
-            return await self._with_page(self.recording.scripted(task, number) if self.recording else task, number, journal)
+            ended = await self._with_page(self.recording.scripted(task, number) if self.recording else task, number, journal)
+            if not self.application.alive:
+                said = " ".join(self.application.output()[-200:].split())
+                journal.append(Fault(whose="application", message=f"the application that was served ended{': ' + said if said else ''}"))
+            return ended
         except StoreError:
             raise
         except TrialFault as fault:

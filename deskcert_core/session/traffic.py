@@ -22,6 +22,15 @@ __all__ = ["OpenTraffic", "PageTraffic", "SessionTraffic", "Window"]
 
 
 @dataclass(slots=True)
+class Load:
+    """A top document that was let go. `status` is the response's, None if none came; `answered` is false while it is waited for."""
+
+    number: int
+    answered: bool = False
+    status: int | None = None
+
+
+@dataclass(slots=True)
 class Window:
     """The step that is being executed. Opened with what the act may send, closed when the page has settled."""
 
@@ -39,7 +48,7 @@ class PageSide(Protocol):
 
 
 class PageTraffic:
-    """One trial's page. `refused` holds the outcomes of the act's own refused requests since the window was opened."""
+    """One trial's page. `refused` holds the outcomes of the act's own refused requests since the window was opened, `load` the newest top document."""
 
     def __init__(self, *, desk: ActDesk, folder: RunFolder) -> None:
         self._desk, self._folder = desk, folder
@@ -49,6 +58,7 @@ class PageTraffic:
         self._free.set()
         self._let_in, self._kept_out = set[Origin](), set[Origin]()
         self.refused: list[RequestOutcome] = []
+        self.load: Load | None = None
 
     def open(self, *, agent: bool, causes: bool, grant: Grant) -> None:
         """An act begins: the agent's, or (`agent` false) the harness's own opening of the start page. `causes` is false for an act that
@@ -86,6 +96,8 @@ class PageTraffic:
             self._record(request, number, cut, False, body)
             raise
         (self._let_in if outcome.go else self._kept_out).add(request.address.origin)
+        if outcome.go and request.navigation:
+            self.load = Load(number)
         own = window is not None and window.causes and (request.navigation or request.writes)
         if own and not outcome.go:
             self.refused.append(outcome)
@@ -93,6 +105,8 @@ class PageTraffic:
         return number, Verdict(allow=outcome.go, reason=outcome.decision.reason)
 
     def answered(self, number: int, status: int | None) -> None:
+        if self.load and self.load.number == number:
+            self.load.answered, self.load.status = True, status
         self._desk.journal.append(Answered(number=number, status=status))
 
     def _record(self, request: Request, number: int, outcome: RequestOutcome, own: bool, body: bytes | None) -> None:

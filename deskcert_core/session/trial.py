@@ -23,12 +23,13 @@ from deskcert_core.proposal import NEVER_EXECUTED, ActionType, Proposal
 from deskcert_core.session.act import ActDesk
 from deskcert_core.session.agent_process import AgentProcess
 from deskcert_core.session.progress import Progress, Watcher
-from deskcert_core.session.traffic import PageTraffic, blocked, reason_of
+from deskcert_core.session.traffic import Load, PageTraffic, blocked, reason_of
 from deskcert_core.task import Suite, Task
 
 __all__ = ["Trial"]
 
 PROPOSAL_SECONDS = 300.0
+BROKEN, GONE = 500, (404, 410)  # of a start page: the status of an application, or of a suite, that is not in order
 UNCHANGING = frozenset({ActionType.READ, ActionType.SCREENSHOT})
 WAITING = UNCHANGING | {ActionType.WAIT_FOR}
 AWAY = WAITING | {ActionType.GOTO, ActionType.GO_BACK, ActionType.GO_FORWARD}
@@ -89,6 +90,8 @@ class Trial:
         self.traffic.close()
         if result.status != "success":
             raise HarnessFault(f"the start page did not open: {result.message}", whose="application")
+        if problem := absent(self.traffic.load):
+            raise HarnessFault(f"the start page is not there: {problem}", whose="application")
         await self.see(0, shown=False)
 
     async def steps(self) -> TrialEnded:
@@ -264,3 +267,12 @@ class Trial:
     def progress(self, number: int, proposal: Proposal) -> Progress:
         what = proposal.target or proposal.url or proposal.final_status or ""
         return Progress(kind="step", task_id=self.task.id, text=f"{proposal.action_type} {what}".rstrip(), step=number, max_steps=self.limits.max_steps)
+
+
+def absent(load: Load | None) -> str:
+    """Why a top document is no page of the application; empty where it is one, or came without a request (a file)."""
+    if load is None:
+        return ""
+    if load.status is None:
+        return "the application broke off" if load.answered else "the application did not answer in time"
+    return f"the application answered with {load.status}" if load.status >= BROKEN or load.status in GONE else ""
