@@ -5,10 +5,13 @@ from __future__ import annotations
 import base64
 import html
 import re
-from typing import Any
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar, cast
+from urllib.parse import unquote
 
 __all__ = ["Scrubber"]
 
+T = TypeVar("T")
 SHORTEST = 4
 DIGEST = re.compile("[0-9a-f]{64}")
 ESCAPED = {"\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f"}  # JSON's short escapes
@@ -46,6 +49,21 @@ class Scrubber:
             case _:
                 return value
 
+    def shown(self, value: T) -> T:
+        """The same data (a dataclass and what is in it) with every text scrubbed. Bytes and enums are left alone."""
+        return cast("T", self._shown(value)) if self._forms else value
+
+    def _shown(self, value: Any) -> Any:
+        if type(value) is str:
+            return self.text(value)
+        if type(value) in (tuple, list):
+            return type(value)(map(self._shown, value))
+        if isinstance(value, dict):
+            return {self._shown(k): self._shown(v) for k, v in value.items()}
+        if is_dataclass(value) and not isinstance(value, type):
+            return replace(value, **{each.name: self._shown(getattr(value, each.name)) for each in fields(value)})
+        return value
+
     def holds(self, data: bytes) -> bool:
         """Whether any form of a secret is in the data."""
         return any(form.search(data) for form, _ in self._forms)
@@ -57,8 +75,8 @@ def pattern(value: str) -> re.Pattern[bytes]:
     Every percent-encode set of a URL (path, query, fragment, userinfo, component, form) leaves some characters plain and encodes the others, so that
     all of them are mixtures.
     """
-    raw = value.encode()
-    forms = [written(value), b"(?i:" + raw.hex().encode() + b")", *(written(form) for form in base64_forms(raw))]
+    raw, taken = value.encode(), unquote(value)  # a value with a percent in it, put into a query as it is, is read so
+    forms = [*map(written, sorted({value, taken} if len(taken) >= SHORTEST else {value})), b"(?i:" + raw.hex().encode() + b")", *(written(form) for form in base64_forms(raw))]
     return re.compile(b"|".join(forms))
 
 
@@ -86,8 +104,8 @@ def ways(part: str) -> list[bytes]:
     if part in ("\n", "\r\n"):  # a form sends both as CR LF
         return [rb"\r?\n", rb"(?:\\{1,8}r)?\\{1,8}n", b"(?i:(?:%(?:25)*0d)?%(?:25)*0a)", *coded("\n")]
     plain = [re.escape(part.encode())]
-    if part == " ":
-        plain.append(rb"\+")
+    if part in " +":  # as a form writes a space, and as a form's reader takes a plus that was not encoded
+        plain.append(rb"\+" if part == " " else b" ")
     if part in ESCAPED:
         plain.append(rb"\\{1,8}" + ESCAPED[part].encode())
     if part in "\"'/":

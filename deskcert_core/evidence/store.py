@@ -25,6 +25,7 @@ from deskcert_core.task import Suite
 __all__ = ["JournalWriter", "RunFolder", "StoreError"]
 
 LAYOUT = 1
+T = TypeVar("T")
 DIGEST = re.compile("[0-9a-f]{64}")
 
 
@@ -85,6 +86,10 @@ class JournalWriter:
             raise StoreError(f"evidence cannot be written: {error}") from error
         self._seq, self._prev = self._seq + 1, chain.link(raw)
         return line.seq
+
+    def shown(self, value: T) -> T:
+        """The data as a person may see it: with the secrets taken out that are taken out of the record."""
+        return self._scrubber.shown(value)
 
     def close(self) -> None:
         os.close(self._fd)
@@ -147,9 +152,9 @@ class RunFolder:
     def text_blob(self, text: str) -> str:
         return self.blob(self._scrubber.scrub(text.encode("utf-8", "replace")))
 
-    def scrub_text(self, text: str) -> str:
-        """The text as it may be shown to an agent: known secrets replaced by their handles."""
-        return self._scrubber.text(text)
+    def shown(self, value: T) -> T:
+        """The text or data as it may be shown to an agent or a person: known secrets replaced by their handles."""
+        return self._scrubber.shown(value)
 
     def write_manifest(self, manifest: dict[str, Any], suite: Suite, policy: Policy) -> None:
         """The manifest and what was resolved, as blobs. Written before the first trial."""

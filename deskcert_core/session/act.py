@@ -112,7 +112,7 @@ class ActDesk:
         return RequestSeenByHook(run_id=of.run_id, task_id=of.task_id, trial=of.trial, step=self.step, request=request, decision=decision)
 
     async def _approve(self, question: NeedApproval, grounding: Grounding | None, number: int | None) -> Approval:
-        request = self._request(question, grounding)
+        request = self.journal.shown(self._request(question, grounding))
         approval = await self.desk.approve(request, self.waited)
         self.journal.append(Approved(step=self.step, request=request, approval=approval, number=number), sync=True)
         return approval

@@ -91,6 +91,7 @@ class Run:
         approver, browser = self._drivers()
         values = await secrets.fetch(self.suite.secrets, self.root)
         self.folder = RunFolder.create(self.options.out / self.run_id, secrets={name: secret.value for name, secret in values.items()})
+        self.watch = unseen(self.watch, self.folder)
         self.journal = self.folder.run_journal()
         stack.callback(self._close)
         stack.enter_context(sandbox.unreadable())
@@ -219,6 +220,11 @@ class Run:
             desk=desk, logins=logins, application=self.application, agent=self.agent, adapter=self.adapter, criteria=self.criteria,
             env=self.env, secrets=values, watch=self.watch, recording=self.recording, cell=cell,
         )
+
+
+def unseen(watch: Watcher, folder: RunFolder) -> Watcher:
+    """The watcher, shown no secret."""
+    return lambda progress: watch(folder.shown(progress))
 
 
 async def canary(browser: Browser, traffic: SessionTraffic, journal: JournalWriter, run: Run) -> None:

@@ -188,10 +188,10 @@ class Trial:
         )
 
     async def ask_agent(self, number: int, look: Look, last: LastResult | None) -> Proposal | TrialEnded:
-        seen, scrub = look.seen, self.folder.scrub_text
-        observation = Observation(
-            step=number, url=scrub(seen.url), title=scrub(seen.title), text=scrub(seen.text), screenshot=seen.screenshot, dialog=seen.dialog, last_result=last,
-        )
+        seen = look.seen
+        observation = self.folder.shown(Observation(
+            step=number, url=seen.url, title=seen.title, text=seen.text, screenshot=seen.screenshot, dialog=seen.dialog, last_result=last,
+        ))
         patience = min(PROPOSAL_SECONDS, self.left)
         try:
             return await self.agent.propose(observation, patience)
