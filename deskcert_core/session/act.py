@@ -53,10 +53,13 @@ class ActDesk:
     page_url: str = ""
     screenshot: str | None = None
     claim: str = ""
+    unseen: frozenset[str] = frozenset()
 
     async def decide(self, proposal: Proposal, grounding: Grounding, ground: Callable[[], Awaitable[Grounding]]) -> Outcome:
         """Run the act gate to its outcome. The decision is recorded before anybody is asked for an approval."""
         self.claim = proposal.decision_summary
+        form = grounding.form
+        self.unseen = frozenset(field.name for field in form.fields if field.value is None) if isinstance(form, Form) else frozenset()
         gate = act_gate(self.policy, proposal, grounding, self.home)
         try:
             question = next(gate)
@@ -121,7 +124,7 @@ class ActDesk:
         decision, of = question.decision, self.id
         return ApprovalRequest(
             run_id=of.run_id, task_id=of.task_id, trial=of.trial, step=self.step, action=action_of(question, grounding), effect=decision.reason,
-            claim=self.claim, matched_rule=decision.matched_rule, risk_level=decision.risk_level, page=self.page_url, form=form_of(question, grounding),
+            claim=self.claim, matched_rule=decision.matched_rule, risk_level=decision.risk_level, page=self.page_url, form=form_of(question, grounding, self.unseen),
             screenshot=self.screenshot, expires_seconds=self.policy.approvals.expires_seconds,
         )
 
@@ -136,10 +139,10 @@ def action_of(question: NeedApproval, grounding: Grounding | None) -> str:
     return f"{hit} → {sends}" if sends else hit
 
 
-def form_of(question: NeedApproval, grounding: Grounding | None) -> tuple[tuple[str, str], ...]:
-    """The values that would be sent; one that must not be shown is named by its kind."""
+def form_of(question: NeedApproval, grounding: Grounding | None, unseen: frozenset[str]) -> tuple[tuple[str, str], ...]:
+    """The values that would be sent; one that must not be shown (`unseen`: the fields of the act's form without a value, such as passwords) is not."""
     if question.request is not None:
         fields = question.request.fields
-        return tuple((name, value or "") for name, value in fields) if isinstance(fields, tuple) else ()
+        return tuple((name, "(not shown)" if name in unseen else value or "") for name, value in fields) if isinstance(fields, tuple) else ()
     form = grounding.form if grounding else None
     return tuple((f.name, f.value if f.value is not None else f"({f.kind})") for f in form.fields) if isinstance(form, Form) else ()
