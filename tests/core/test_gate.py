@@ -205,3 +205,13 @@ def test_a_value_that_nobody_saw_is_granted_of_passwords_alone(extra, covered):
     assert outcome.go
     assert outcome.grant.covers(sent) is covered
     assert outcome.grant.origins == {HOME}
+
+
+@pytest.mark.parametrize("seen", [replace(POST, fields=(("note", "9000"),)), replace(POST, method="PUT"), replace(POST, address=parse("http://app.test/other"))])
+def test_a_grant_for_something_else_lets_nothing_go(seen):
+    """The whole way through the gate: what was approved is not what is sent, so it is asked for, and without a yes it stays here."""
+    grant = Grant(requests=(POST,))
+    assert play(request_gate(POLICY, POST, grant, may_ask=False))[0].granted
+    outcome, asked = play(request_gate(POLICY, seen, grant, may_ask=True), approval="denied")
+    assert (outcome.go, outcome.granted) == (False, False)
+    assert NeedApproval in asked
