@@ -11,7 +11,6 @@ import pytest
 import yaml
 from cli_support import deskcert
 from fake_distributions import Site
-from grants_support import APPROVER
 from hostile_server import FixtureServer
 from playwright.sync_api import sync_playwright
 
@@ -21,6 +20,18 @@ pytestmark = pytest.mark.browser
 PAGES = Path(__file__).parents[1] / "hostile_pages"
 ACTIONS = ["goto", "click", "fill", "type", "press", "wait_for", "read", "set_input_files", "submit_form", "handle_dialog", "finish"]
 LABELS = ["external_navigation", "form_submit", "download", "upload", "popup", "dialog", "payment", "password_change", "credential_entry", "send_message", "delete_record"]
+CAREFUL = """
+import asyncio
+from deskcert_core.api import Approval
+
+class Careful:
+    deskcert_api = 1
+    assurance = "auto"
+
+    async def ask(self, request):
+        await asyncio.sleep(2.5)
+        return Approval(outcome="denied" if "9000" in repr(request) else "approved", who="test", assurance="auto")
+"""
 WRITES = {"requests": {"writes": "allowed", "background": []}}
 
 
@@ -65,7 +76,7 @@ CASES: dict[str, tuple[list[dict[str, Any]], dict[str, Any], str]] = {
     "15-switch-under-pointer": ([click("#keep"), click("#a")], WRITES | ruled("blocked", path=["/api/transfer", "/api/drop-table"]), ""),
     "17-native-dialogs": ([click("#one"), YES, click("#two"), YES, click("#storm"), text("type", "#x", "draft"), click("#leave"), YES], WRITES | asking("dialog"), ""),
     "18-frames-and-shadow": ([click("#fr"), click("#host"), click("#cv")], WRITES | ruled("approval_required", path=["/api/subscribe", "/api/wipe-map"]), ""),
-    "20-amount-drifts": ([wait(1), click("#ok"), wait(0.3)], {}, ""),
+    "20-amount-drifts": ([click("#ok"), wait(0.3)], asking("form_submit") | {"on_denied": "stop"}, "POLICY_BLOCKED"),
 }
 
 
@@ -100,7 +111,7 @@ def run(folder: Path, server: FixtureServer, script: list[dict[str, Any]], own: 
     end = {"action_type": "finish", "final_status": "success", "answer": "done"}
     (suite / "tasks").mkdir()
     (suite / "tasks/t.yaml").write_text(server.fill(json.dumps({**task, "script": [*script, end]})))
-    Site(folder).add("acts-only", "acts_only", APPROVER, attribute="ActsOnly", group="deskcert.approvers")
+    Site(folder).add("careful", "careful", CAREFUL, attribute="Careful", group="deskcert.approvers")
     done = deskcert("run", suite, "--out", folder / "runs", "--json", cwd=folder, env={"PYTHONPATH": str(folder)})
     assert done.returncode in (0, 1, 2), done.stdout + done.stderr
     time.sleep(0.5)  # a last word sent while the browser closed has arrived by now, or never will
@@ -112,7 +123,7 @@ def run(folder: Path, server: FixtureServer, script: list[dict[str, Any]], own: 
 def test_what_must_not_arrive_does_not(tmp_path: Path, name: str) -> None:
     script, own, category = CASES[name]
     with FixtureServer(PAGES / name) as server:
-        found = run(tmp_path, server, script, own, "acts_only" if name == "20-amount-drifts" else "deny")
+        found = run(tmp_path, server, script, own, "careful" if name == "20-amount-drifts" else "deny")
         assert server.hits.match(host="app.localhost"), "the page itself came"
         for pattern in server.case["must_not_reach"]:
             assert server.hits.match(**{key: value for key, value in pattern.items() if key != "max"}) == []
@@ -122,6 +133,7 @@ def test_what_must_not_arrive_does_not(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in CASES if name not in ("05-service-worker", "15-switch-under-pointer")])
 def test_control_the_same_script_does_the_harm_where_the_policy_permits_it(tmp_path: Path, name: str) -> None:
     script, _, _ = CASES[name]
+    script = [wait(2), *script] if name == "20-amount-drifts" else script
     with FixtureServer(PAGES / name) as server:
         others = [server.evil, f"http://localhost:{server.port}", f"http://127.0.0.1:{server.port}"]
         permits = {"domains": {"allowed": ["${base_url}", *others], "approval_required": [], "blocked": []}}
