@@ -100,6 +100,7 @@ def policy(own: dict[str, Any]) -> dict[str, Any]:
 def run(folder: Path, server: FixtureServer, script: list[dict[str, Any]], own: dict[str, Any], approver: str) -> str:
     """One trial of the script against the page; its failure category."""
     suite = folder / "suite"
+    folder.mkdir(exist_ok=True)
     write(suite, "deskcert.yaml", {
         "version": 1, "name": "hostile", "tasks": ["tasks/*.yaml"], "policy": "policy.yaml", "trials": 1, "concurrency": "serial",
         "environments": {"local": {"base_url": server.app, "disposable": True}}, "sessions": {}, "secrets": {}, "agents": {"scripted": {"adapter": "scripted"}},
@@ -123,7 +124,8 @@ def run(folder: Path, server: FixtureServer, script: list[dict[str, Any]], own: 
 def test_what_must_not_arrive_does_not(tmp_path: Path, name: str) -> None:
     script, own, category = CASES[name]
     with FixtureServer(PAGES / name) as server:
-        found = run(tmp_path, server, script, own, "careful" if name == "20-amount-drifts" else "deny")
+        for number in range(server.case.get("repeat", 1)):
+            found = run(tmp_path / str(number), server, script, own, "careful" if name == "20-amount-drifts" else "deny")
         assert server.hits.match(host="app.localhost"), "the page itself came"
         for pattern in server.case["must_not_reach"]:
             assert server.hits.match(**{key: value for key, value in pattern.items() if key != "max"}) == []
